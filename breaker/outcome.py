@@ -1,0 +1,33 @@
+"""How one attempt counts for the model that served it.
+
+In:  the fault of the attempt (or None) and the detector's verdict.  Out: an Outcome.
+Source of the classes: BREAKER.md, "What counts".
+"""
+
+from enum import StrEnum
+
+from base.faults import HARD, Fault
+from detector.verdict import REPETITION_CLASSES, Verdict
+
+
+class Outcome(StrEnum):
+    GOOD = "good"
+    DEGENERATE = "degenerate"
+    FAILED = "failed"
+    NOT_COUNTED = "not_counted"
+
+
+def classify(fault: Fault | None, verdict: Verdict | None, *, repetition_wanted: bool = False) -> Outcome:
+    """Return how the attempt counts.
+
+    A hard fault is FAILED; a caller's own fault, a refusal, a rate limit and a reply whose request declared
+    repetition wanted are NOT_COUNTED; soft faults of form (empty, format, garble) are judged replies, not repeats.
+    """
+    if fault in HARD:
+        return Outcome.FAILED
+    skipped = {Fault.REJECTED, Fault.CONTEXT_TOO_LONG, Fault.ABANDONED, Fault.REFUSAL, Fault.LENGTH_IN_REASONING}
+    if fault in skipped | {Fault.RATE_LIMITED, Fault.FORBIDDEN} or repetition_wanted:
+        return Outcome.NOT_COUNTED
+    if fault is Fault.REPETITION or (verdict and verdict.degenerate and verdict.loop_class in REPETITION_CLASSES):
+        return Outcome.DEGENERATE
+    return Outcome.GOOD
