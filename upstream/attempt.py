@@ -1,0 +1,48 @@
+"""One try at one model: what came back, what was wrong with it, and what the detector says."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from base.faults import Fault
+from detector.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens the upstream billed."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One finished try. `text` is the cleaned text; `reply` the decoded JSON of a whole answer; times in seconds."""
+
+    started_at: float
+    elapsed_s: float
+    first_text_s: float | None = None
+    status: int | None = None
+    fault: Fault | None = None
+    detail: str = ""
+    """For people and logs: never a secret, never the bad text."""
+    retry_after_s: float | None = None
+    text: str = ""
+    raw_text: str = ""
+    """What the model said before cleaning, kept for the redacted excerpt of a failed reply."""
+    reply: dict[str, Any] | None = None
+    finish_reason: str | None = None
+    usage: Usage = Usage()
+    served_model: str = ""
+    verdict: Verdict | None = None
+    suppressed_chars: int = 0
+    hard_stop: bool = False
+    stream: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """One event of a stream, cleared for sending. `data` is the JSON payload of the event, original bytes where nothing changed."""
+
+    data: bytes
+    text: str = ""

@@ -1,0 +1,44 @@
+"""What we ask a model, free of any vendor; a probe makes one too.
+
+`body` is the client's JSON object as it came, read-only and shared: whoever changes a field copies the top level.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    body: Mapping[str, Any]
+    stream: bool
+    language: str = "en"
+    profile: str | None = None
+    """Detector profile; None: found from the text."""
+    previous: str | None = None
+    """The conversation's previous reply, for restatement."""
+    repetition_allowed: bool = False
+    guarded: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """One HTTP peer that serves a model. `base_url` ends before `/chat/completions`; `api_key` is a secret."""
+
+    base_url: str
+    upstream_model: str
+    api_key: str = ""
+    extra_body: Mapping[str, Any] | None = None
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.base_url!r}, {self.upstream_model!r}, api_key=***)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeouts:
+    """Seconds. `first_text_s` and `idle_s` are reset by non-empty deltas only; `total_s` is what is left of the deadline."""
+
+    connect_s: float = 5.0
+    first_text_s: float = 30.0
+    idle_s: float = 20.0
+    total_s: float = 120.0
