@@ -1,0 +1,107 @@
+"""What can go wrong between a client's request and its answer, in OpenAI's error shape.
+
+RouterError              whose: CALLER  next: STOP
+├── BadRequest           400 invalid_request: a field is wrong; `param` names it
+├── Unauthorized         401 invalid_api_key
+├── RouteForbidden       403 route_forbidden: the key is good, the route is not its own
+├── UnknownRoute         404 model_not_found
+├── TooLarge             413 request_too_large
+├── TooMany              429 rate_limit_exceeded | too_many_requests
+├── NotOffered           501 not_implemented
+├── NoUsableReply        502 code of the last soft fault.  whose: MODEL; `attempts` lists what was tried
+└── AllModelsDown        503 all_models_unavailable.       whose: MODEL; `retry_after_s` when the next may return
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from base.errors import PointsmanError, Whose
+
+
+class RouterError(PointsmanError):
+    """`message` is for the client's developer: it names the field and the fix."""
+
+    whose = Whose.CALLER
+    status = 400
+    code = "invalid_request"
+    type = "invalid_request_error"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        param: str | None = None,
+        code: str | None = None,
+        retry_after_s: float | None = None,
+        attempts: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.param = param
+        self.code = code or type(self).code
+        self.retry_after_s = retry_after_s
+        self.attempts = tuple(attempts)
+
+    def shape(self) -> dict[str, Any]:
+        """`{"error": {"message", "type", "param", "code"}}`, with `attempts` when models were tried."""
+        error: dict[str, Any] = {
+            "message": self.message,
+            "type": self.type,
+            "param": self.param,
+            "code": self.code,
+        }
+        if self.attempts:
+            error["attempts"] = list(self.attempts)
+        return {"error": error}
+
+
+class BadRequest(RouterError):
+    pass
+
+
+class Unauthorized(RouterError):
+    status = 401
+    code = "invalid_api_key"
+    type = "authentication_error"
+
+
+class RouteForbidden(RouterError):
+    status = 403
+    code = "route_forbidden"
+    type = "permission_error"
+
+
+class UnknownRoute(RouterError):
+    status = 404
+    code = "model_not_found"
+
+
+class TooLarge(RouterError):
+    status = 413
+    code = "request_too_large"
+
+
+class TooMany(RouterError):
+    status = 429
+    code = "rate_limit_exceeded"
+    type = "rate_limit_error"
+
+
+class NotOffered(RouterError):
+    status = 501
+    code = "not_implemented"
+    type = "not_implemented_error"
+
+
+class NoUsableReply(RouterError):
+    whose = Whose.MODEL
+    status = 502
+    code = "repetition_detected"
+    type = "upstream_error"
+
+
+class AllModelsDown(RouterError):
+    whose = Whose.MODEL
+    status = 503
+    code = "all_models_unavailable"
+    type = "upstream_error"

@@ -1,0 +1,83 @@
+"""Which models there are and which routes lead to them: records built once from the settings, then only read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from upstream.call import Endpoint, Timeouts
+
+DEFAULT_TIMEOUTS = Timeouts()
+KNOWN_SCENES = frozenset({"chat", "qa", "copywriting", "cockpit", "structured", "auxiliary"})
+
+
+class WhenDown(StrEnum):
+    """What a client gets when every model failed hard or is out of service."""
+
+    PHRASE = "phrase"
+    ERROR = "error"  # an honest 503 with Retry-After
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """A logical target the breaker counts. The first endpoint is primary, the others the same vendor's spares."""
+
+    name: str
+    vendor: str
+    endpoints: tuple[Endpoint, ...]
+    capabilities: frozenset[str] = frozenset()
+    """Of: json_schema, logprobs, prefill, repetition_penalty, min_p, stream_usage, tools."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A model on a route. `weight` >= 0 is relative within its `priority`; the lowest priority number goes first."""
+
+    model: str
+    weight: float = 1.0
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """The name apps put in `model`."""
+
+    name: str
+    candidates: tuple[Candidate, ...]
+    scene: str = "chat"
+    language: str | None = None
+    """Of phrases and closing lines; None: guessed from the last user message."""
+    profile: str | None = None
+    """Detector profile; None: found from the text."""
+    phrases: bool = True
+    """Whether a phrase may answer at all; without, the client gets 502 or 503."""
+    when_down: WhenDown = WhenDown.PHRASE
+    splice: bool = True
+    """Whether a stream that looped may go on with another model."""
+    anti_repetition: bool | None = None
+    """Append the anti-repetition rules; None: for prose scenes yes, for structured calls no."""
+    timeouts: Timeouts = DEFAULT_TIMEOUTS
+    deadline_s: float = 120.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topology:
+    """All models and routes by name."""
+
+    models: Mapping[str, Model]
+    routes: Mapping[str, Route]
+    scenes: frozenset[str] = field(default=KNOWN_SCENES)
+
+    def __post_init__(self) -> None:
+        for route in self.routes.values():
+            unknown = [c.model for c in route.candidates if c.model not in self.models]
+            if unknown:
+                raise ValueError(f"route {route.name!r} lists unknown models: {', '.join(unknown)}")
+        bare = [m.name for m in self.models.values() if not m.endpoints]
+        if bare:
+            raise ValueError(f"models without an endpoint: {', '.join(bare)}")
+
+    def route(self, name: str) -> Route | None:
+        return self.routes.get(name)
+
+    def knows_scene(self, scene: str) -> bool:
+        return scene in self.scenes or any(route.scene == scene for route in self.routes.values())

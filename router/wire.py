@@ -1,0 +1,204 @@
+"""What a client sent, checked once.
+
+In:  the bytes of a body and the request's `x-pointsman-*` headers.
+Out: a ChatRequest; its `body` is the client's object, unknown fields included.
+Raises BadRequest, which names the field and the fix.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from base.ids import short_hash
+from router.errors import BadRequest
+
+_decode = msgspec.json.Decoder().decode
+_CJK = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_KANA = re.compile("[\u3040-\u30ff]")
+_WORD = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_LANGUAGE_PROBE_CHARS = 2_000  # a language shows within the first lines; a pasted book must not cost more
+_NUMBERS: tuple[tuple[str, float, float], ...] = (
+    ("temperature", 0.0, 2.0),
+    ("top_p", 0.0, 1.0),
+    ("frequency_penalty", -2.0, 2.0),
+    ("presence_penalty", -2.0, 2.0),
+)
+MAX_DEADLINE_S = 3_600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatRequest:
+    """A chat completion asked for. `deadline_s` is what the client allows, None if it said nothing."""
+
+    body: Mapping[str, Any]
+    route: str
+    stream: bool
+    include_usage: bool
+    structured: bool
+    language: str
+    previous: str | None
+    session: str
+    """A hash: of the header, else of `user`, else of the first user message."""
+    scene: str | None = None
+    deadline_s: float | None = None
+    fallback_allowed: bool = True
+    repetition_allowed: bool = False
+    auxiliary: bool = False
+
+
+def parse_chat(raw: bytes, headers: Mapping[str, str], app: str = "") -> ChatRequest:
+    """Check `raw` and the headers (lower-case names). Raises BadRequest."""
+    body = _object(raw)
+    route = body.get("model")
+    if not isinstance(route, str) or not route:
+        raise BadRequest("`model` must be a non-empty string: the name of a route (GET /v1/models)", param="model")
+    messages = _messages(body)
+    _check_fields(body)
+    stream = body.get("stream") or False
+    purpose = _one_of(headers, "x-pointsman-purpose", ("auxiliary", "main"))
+    fallback = _one_of(headers, "x-pointsman-fallback", ("none", "auto"))
+    asked = headers.get("x-pointsman-session") or body.get("user")
+    last_user, first_user = _user_texts(messages)
+    return ChatRequest(
+        body=body,
+        route=route,
+        stream=stream,
+        include_usage=bool((body.get("stream_options") or {}).get("include_usage")),
+        structured=is_structured(body),
+        language=guess_language(last_user),
+        previous=_previous_reply(messages),
+        session=short_hash(app, asked or first_user),
+        scene=_word(headers, "x-pointsman-scene"),
+        deadline_s=_deadline_s(headers),
+        fallback_allowed=fallback != "none",
+        repetition_allowed=_flag(headers, "x-pointsman-allow-repetition"),
+        auxiliary=purpose == "auxiliary",
+    )
+
+
+def guess_language(text: str) -> str:
+    """`zh` when the text holds Chinese characters and no kana, else `en`: the languages phrases are written in."""
+    head = text[:_LANGUAGE_PROBE_CHARS]
+    return "zh" if _CJK.search(head) and not _KANA.search(head) else "en"
+
+
+def is_structured(body: Mapping[str, Any]) -> bool:
+    """Whether the call asks for JSON or may call tools (SPEC 2.7)."""
+    kind = (body.get("response_format") or {}).get("type")
+    return kind in ("json_object", "json_schema") or bool(body.get("tools"))
+
+
+def text_of(content: Any) -> str:
+    """The text of a message's content: a string, or the text parts of a list."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        parts = (p.get("text") for p in content if isinstance(p, dict))
+        return "".join(p for p in parts if isinstance(p, str))
+    return ""
+
+
+def _object(raw: bytes) -> dict[str, Any]:
+    try:
+        body = _decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadRequest(f"the body is not valid JSON: {error}; send one UTF-8 JSON object") from error
+    if not isinstance(body, dict):
+        raise BadRequest("the body must be a JSON object")
+    return body
+
+
+def _messages(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    messages = body.get("messages")
+    if not isinstance(messages, list) or not messages:
+        raise BadRequest("`messages` must be a non-empty list of {role, content}", param="messages")
+    for at, message in enumerate(messages):
+        param = f"messages[{at}]"
+        if not isinstance(message, dict):
+            raise BadRequest(f"`{param}` must be an object with `role` and `content`", param=param)
+        if not isinstance(message.get("role"), str):
+            raise BadRequest(
+                f"`{param}.role` must be a string such as user, system or assistant", param=f"{param}.role"
+            )
+        if not isinstance(message.get("content"), str | list | None):
+            raise BadRequest(f"`{param}.content` must be a string, a list of parts or null", param=f"{param}.content")
+    return messages
+
+
+def _check_fields(body: Mapping[str, Any]) -> None:
+    n = body.get("n")
+    if n is not None and (n != 1 or isinstance(n, bool)):
+        raise BadRequest("`n` must be 1: send one request for each reply wanted", param="n")
+    if not isinstance(body.get("stream"), bool | None):
+        raise BadRequest("`stream` must be true or false", param="stream")
+    for name, low, high in _NUMBERS:
+        value = body.get(name)
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+            raise BadRequest(f"`{name}` must be a number from {low:g} to {high:g}", param=name)
+    for name in ("max_tokens", "max_completion_tokens"):
+        value = body.get(name)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+            raise BadRequest(f"`{name}` must be a whole number of at least 1", param=name)
+    for name, kind, what in (
+        ("tools", list, "a list"),
+        ("stream_options", dict, "an object"),
+        ("response_format", dict, "an object"),
+        ("user", str, "a string"),
+        ("stop", (str, list), "a string or a list of strings"),
+    ):
+        value = body.get(name)
+        if value is not None and not isinstance(value, kind):
+            raise BadRequest(f"`{name}` must be {what}", param=name)
+
+
+def _user_texts(messages: list[dict[str, Any]]) -> tuple[str, str]:
+    users = [m for m in messages if m["role"] == "user"]
+    return (text_of(users[-1].get("content")), text_of(users[0].get("content"))) if users else ("", "")
+
+
+def _previous_reply(messages: list[dict[str, Any]]) -> str | None:
+    for message in reversed(messages):
+        if message["role"] == "assistant" and (text := text_of(message.get("content"))):
+            return text
+    return None
+
+
+def _word(headers: Mapping[str, str], name: str) -> str | None:
+    value = headers.get(name)
+    if value is not None and not _WORD.fullmatch(value):
+        raise BadRequest(f"header `{name}` must be 1 to 64 letters, digits, `_`, `.` or `-`", param=name)
+    return value
+
+
+def _one_of(headers: Mapping[str, str], name: str, allowed: tuple[str, ...]) -> str | None:
+    value = headers.get(name)
+    if value is not None and value not in allowed:
+        raise BadRequest(f"header `{name}` must be one of: {', '.join(allowed)}", param=name)
+    return value
+
+
+def _flag(headers: Mapping[str, str], name: str) -> bool:
+    value = headers.get(name)
+    if value is None:
+        return False
+    if value.lower() not in ("1", "true", "yes", "0", "false", "no"):
+        raise BadRequest(f"header `{name}` must be true or false", param=name)
+    return value.lower() in ("1", "true", "yes")
+
+
+def _deadline_s(headers: Mapping[str, str]) -> float | None:
+    value = headers.get("x-pointsman-deadline-ms")
+    if value is None:
+        return None
+    if not (value.isascii() and value.isdigit()) or not 1 <= int(value) <= MAX_DEADLINE_S * 1000:
+        top = int(MAX_DEADLINE_S * 1000)
+        raise BadRequest(
+            f"header `x-pointsman-deadline-ms` must be whole milliseconds from 1 to {top}",
+            param="x-pointsman-deadline-ms",
+        )
+    return int(value) / 1000

@@ -1,0 +1,51 @@
+"""Keys are known by their digest, bound to routes and rates."""
+
+import pytest
+
+from router.auth import ANYONE, Caller, Keys, digest
+from router.errors import RouteForbidden, TooMany, Unauthorized
+
+CAR = Caller(app="car", routes=frozenset({"main"}), per_minute=2)
+
+
+def keys() -> Keys:
+    return Keys({digest("secret"): CAR})
+
+
+def test_without_keys_the_door_is_open_unless_keys_are_required() -> None:
+    assert Keys().caller(None) is ANYONE
+    with pytest.raises(Unauthorized):
+        Keys(required=True).caller("Bearer x")
+
+
+@pytest.mark.parametrize("header", [None, "", "Bearer", "Bearer wrong", "Basic secret", "secret", "Bearer \ud800"])
+def test_a_wrong_key_is_refused(header: str | None) -> None:
+    with pytest.raises(Unauthorized):
+        keys().caller(header)
+
+
+def test_a_good_key_names_its_app() -> None:
+    assert keys().caller("Bearer secret").app == "car"
+    assert keys().caller("bearer secret").app == "car"
+
+
+def test_a_revoked_key_is_refused_from_the_next_request_on() -> None:
+    held = keys()
+    held.replace({}, required=True)
+    with pytest.raises(Unauthorized):
+        held.caller("Bearer secret")
+
+
+def test_a_key_is_bound_to_its_routes() -> None:
+    with pytest.raises(RouteForbidden):
+        keys().admit(CAR, "other", 0.0)
+
+
+def test_a_rate_over_the_limit_gets_a_time_to_come_back() -> None:
+    held = keys()
+    held.admit(CAR, "main", 0.0)
+    held.admit(CAR, "main", 0.0)
+    with pytest.raises(TooMany) as caught:
+        held.admit(CAR, "main", 0.0)
+    assert caught.value.retry_after_s == pytest.approx(30.0)
+    held.admit(CAR, "main", 30.0)
