@@ -44,3 +44,6 @@ class Reason(StrEnum):
     OPERATOR = "operator"
     FORCE_EXPIRED = "force_expired"
     REBUILT = "rebuilt"
+    FLAPPING = "flapping"
+    SUSPECT_DETECTOR = "suspect_detector"
+    TOO_MANY_OPEN = "too_many_open"

@@ -24,6 +24,8 @@ class Transition:
     numbers: tuple[tuple[str, float], ...] = ()
     actor: str = "breaker"
     note: str = ""
+    enforced: bool = True
+    """False: decided in a mode that enforces nothing; told, not obeyed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +42,8 @@ class Snapshot:
     reasons: tuple[Reason, ...] = ()
     until: float = 0.0
     open_count: int = 0
+    cause: tuple[Reason, ...] = ()
+    """Why the model was opened; kept through failed recoveries, because it decides how it is probed."""
     pinned_until: float = 0.0
     mode_actor: str = ""
     mode_reason: str = ""

@@ -1,0 +1,39 @@
+"""Findings of others that may move a level: nightly runs, scenes, complaints, a replica's hard streak.
+
+One id counts once; a record found before the watermark, or past `valid_until`, counts no more. Moments: server time.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+
+class EvidenceKind(StrEnum):
+    NIGHTLY = "nightly"  # numbers: rate, baseline, chance, confirmed (1.0 after the re-run)
+    SCENE = "scene"  # numbers: repeats, growth, chance, traffic (the scene's part of the model's traffic)
+    COMPLAINTS = "complaints"  # numbers: users, chance
+    HARD_IN_A_ROW = "hard_in_a_row"  # numbers: failures, quiet_s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """One finding about one model. Ratios and chances 0..1."""
+
+    id: str
+    kind: EvidenceKind
+    model: str
+    found_at: float
+    valid_until: float
+    numbers: tuple[tuple[str, float], ...] = ()
+    scene: str = ""
+
+    def number(self, name: str) -> float:
+        return dict(self.numbers).get(name, 0.0)
+
+
+class EvidenceStore(Protocol):
+    """Evidence records. Methods raise StoreUnavailable; without a store the counts alone decide."""
+
+    async def evidence(self, model: str) -> Sequence[Evidence]:
+        """Records of the model that are still valid, oldest first."""

@@ -1,0 +1,83 @@
+"""What was seen of one model, cut to what a decision may look at.
+
+In:  counts, probe results and evidence as read from the stores.
+Out: a View whose windows end at the last complete minute and never look behind the watermark.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from breaker.evidence import Evidence
+from breaker.ports import ProbeTally
+from breaker.window import FAST_BUCKET_S, MINUTE_S, FastRow, MinuteRow
+
+KEPT_MIN = 130
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """Rows of one model: minutes of scope "" (others are skipped), 5-second buckets, probes, evidence."""
+
+    minutes: Sequence[MinuteRow] = ()
+    fast: Sequence[FastRow] = ()
+    probes: ProbeTally | None = None
+    evidence: Sequence[Evidence] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """n judged replies of which k repeated themselves."""
+
+    n: int = 0
+    k: int = 0
+
+    @property
+    def ratio(self) -> float:
+        return self.k / self.n if self.n else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """Per minute (n, k) from `first` to `last`, both complete minutes after the watermark; fast rows after it."""
+
+    now_s: float
+    first: int
+    last: int
+    by_minute: Mapping[int, Tally]
+    fast: tuple[FastRow, ...]
+    evidence: tuple[Evidence, ...]
+
+    def at(self, minute: int) -> Tally:
+        return self.by_minute.get(minute, Tally())
+
+    def window(self, minutes: int, *, ending: int | None = None) -> Tally:
+        """Sum of `minutes` minutes, the last of them `ending` (default: the last complete one)."""
+        end = self.last if ending is None else ending
+        rows = [self.at(minute) for minute in range(max(self.first, end - minutes + 1), end + 1)]
+        return Tally(sum(row.n for row in rows), sum(row.k for row in rows))
+
+    def fast_since(self, window_s: float) -> list[FastRow]:
+        """Buckets that began within the last `window_s` seconds, the running one included."""
+        oldest = self.now_s - window_s
+        return [row for row in self.fast if oldest <= row.bucket * FAST_BUCKET_S <= self.now_s]
+
+
+def last_complete_minute(now_s: float, grace_s: float) -> int:
+    """The newest minute that ended at least `grace_s` ago."""
+    return math.floor((now_s - grace_s) / MINUTE_S) - 1
+
+
+def look(seen: Seen, *, watermark: float, now_s: float, grace_s: float) -> View:
+    """Cut `seen` to the windows a decision at `now_s` may use."""
+    last = last_complete_minute(now_s, grace_s)
+    # A minute that holds the watermark also holds events from before it, so it is left out whole.
+    first = max(last - KEPT_MIN + 1, math.ceil(watermark / MINUTE_S))
+    by_minute: dict[int, Tally] = {}
+    for row in seen.minutes:
+        if row.scope == "" and first <= row.minute <= last:
+            had = by_minute.get(row.minute, Tally())
+            by_minute[row.minute] = Tally(had.n + row.counts.judged, had.k + row.counts.repeats)
+    fast = tuple(row for row in seen.fast if row.bucket * FAST_BUCKET_S >= watermark)
+    live = {e.id: e for e in seen.evidence if e.found_at >= watermark and now_s < e.valid_until}
+    return View(now_s=now_s, first=first, last=last, by_minute=by_minute, fast=fast, evidence=tuple(live.values()))
