@@ -1,0 +1,228 @@
+"""What this process counted: absolute counts per model, scope and minute, kept until they are written.
+
+Synchronous and cheap: the request path calls `note` and goes on.  One writer, one event loop; no locks.
+Counts are absolute, so a flush that is sent twice changes nothing (HINCRBY with two lost replies ended at 300 for +100).
+"""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from base.faults import Fault
+from breaker.outcome import Outcome
+from breaker.window import COUNT_NAMES, FAST_BUCKET_S, MINUTE_S, Counts, FastRow, MinuteRow
+from detector.verdict import LoopClass, Verdict
+
+KEPT_MIN = 130
+KEPT_FAST_S = 300
+TOP_MARKS = 64
+CAPPED_SESSIONS = 64
+
+AT = {name: index for index, name in enumerate(COUNT_NAMES)}
+JUDGED, STREAMS, HARD_STOPS, SUPPRESSED = AT["judged"], AT["streams"], AT["hard_stops"], AT["suppressed_chars"]
+TOKENS_IN, TOKENS_OUT, ELAPSED = AT["tokens_in"], AT["tokens_out"], AT["elapsed_ms"]
+PHRASE_LOOP = AT["phrase_loop"]
+BY_CLASS = {loop: AT[loop.value] for loop in LoopClass if loop.value in AT}
+BY_FAULT = {
+    Fault.CONNECT_FAILED: AT["connect_failed"],
+    Fault.TIMEOUT_CONNECT: AT["timeouts"],
+    Fault.TIMEOUT_FIRST_TEXT: AT["timeouts"],
+    Fault.TIMEOUT_IDLE: AT["timeouts"],
+    Fault.TIMEOUT_TOTAL: AT["timeouts"],
+    Fault.SERVER_ERROR: AT["server_errors"],
+    Fault.BROKEN_STREAM: AT["broken_streams"],
+    Fault.GARBLED_PROTOCOL: AT["broken_streams"],
+    Fault.RATE_LIMITED: AT["rate_limited"],
+    Fault.FORBIDDEN: AT["forbidden"],
+    Fault.ABANDONED: AT["abandoned"],
+    Fault.REFUSAL: AT["refused"],
+    Fault.EMPTY: AT["empty"],
+    Fault.GARBLE: AT["garble"],
+    Fault.INVALID_FORMAT: AT["invalid_format"],
+}
+
+MinuteKey = tuple[int, str, str]  # minute, model, scope
+FastKey = tuple[int, str]  # bucket, model
+
+
+class _Minute:
+    __slots__ = ("counts", "marks")
+
+    def __init__(self) -> None:
+        self.counts = [0] * len(COUNT_NAMES)
+        self.marks: dict[str, int] = {}
+
+
+class _Fast:
+    __slots__ = ("attempts", "hard", "loop_sessions", "loops", "streams", "stuck", "stuck_sessions")
+
+    def __init__(self) -> None:
+        self.attempts = self.hard = self.streams = self.stuck = 0
+        self.stuck_sessions: set[str] = set()
+        self.loops: dict[str, int] = {}
+        self.loop_sessions: dict[str, set[str]] = {}
+
+
+class HardStreak:
+    """Hard failures in a row of one model on this replica, and when one last succeeded."""
+
+    __slots__ = ("failures", "first_at", "last_at")
+
+    def __init__(self) -> None:
+        self.failures, self.first_at, self.last_at = 0, 0.0, 0.0
+
+
+class LocalCounters:
+    """Counts of this process. `boot_id` names the writer; every `now_s` is server time."""
+
+    def __init__(self, boot_id: str) -> None:
+        self.boot_id = boot_id
+        self._minutes: OrderedDict[MinuteKey, _Minute] = OrderedDict()
+        self._fast: OrderedDict[FastKey, _Fast] = OrderedDict()
+        self._dirty_minutes: set[MinuteKey] = set()
+        self._dirty_fast: set[FastKey] = set()
+        self._sent_minutes: set[MinuteKey] = set()
+        self._sent_fast: set[FastKey] = set()
+        self._streaks: dict[str, HardStreak] = {}
+
+    def note(
+        self,
+        *,
+        model: str,
+        scene: str,
+        endpoint: int | str,
+        outcome: Outcome,
+        fault: Fault | None,
+        verdict: Verdict | None,
+        stream: bool,
+        session: str,
+        tokens_in: int,
+        tokens_out: int,
+        elapsed_s: float,
+        suppressed_chars: int,
+        hard_stop: bool,
+        now_s: float,
+    ) -> None:
+        """Count one attempt in the minute it ended, for the model, its scene and its endpoint."""
+        bad = outcome is Outcome.DEGENERATE
+        adds = [(TOKENS_IN, tokens_in), (TOKENS_OUT, tokens_out), (ELAPSED, int(elapsed_s * 1_000))]
+        if bad or outcome is Outcome.GOOD:
+            adds.append((JUDGED, 1))
+        if bad:
+            loop = verdict.loop_class if verdict is not None else None
+            # An upstream that ended with a repetition finish reason names no class; it still is one bad reply.
+            adds.append((BY_CLASS.get(loop, PHRASE_LOOP) if loop is not None else PHRASE_LOOP, 1))
+        if fault is not None and (column := BY_FAULT.get(fault)) is not None:
+            adds.append((column, 1))
+        if stream:
+            adds.append((STREAMS, 1))
+        if hard_stop:
+            adds.append((HARD_STOPS, 1))
+        if suppressed_chars:
+            adds.append((SUPPRESSED, suppressed_chars))
+        mark = f"{verdict.fingerprint:016x}" if bad and verdict is not None and verdict.fingerprint is not None else ""
+        minute = int(now_s // MINUTE_S)
+        for scope in ("", f"scene:{scene}", f"endpoint:{endpoint}"):
+            self._add(minute, model, scope, adds, mark)
+        if outcome is not Outcome.NOT_COUNTED:
+            self._add_fast(int(now_s // FAST_BUCKET_S), model, outcome, stream, hard_stop, session, mark)
+            self._add_streak(model, outcome is Outcome.FAILED, now_s)
+
+    def _add(self, minute: int, model: str, scope: str, adds: list[tuple[int, int]], mark: str) -> None:
+        key = (minute, model, scope)
+        cell = self._minutes.get(key)
+        if cell is None:
+            cell = self._minutes[key] = _Minute()
+        counts = cell.counts
+        for column, amount in adds:
+            counts[column] += amount
+        if mark and (mark in cell.marks or len(cell.marks) < TOP_MARKS):
+            cell.marks[mark] = cell.marks.get(mark, 0) + 1
+        self._dirty_minutes.add(key)
+
+    def _add_fast(
+        self, bucket: int, model: str, outcome: Outcome, stream: bool, hard_stop: bool, session: str, mark: str
+    ) -> None:
+        key = (bucket, model)
+        cell = self._fast.get(key)
+        if cell is None:
+            cell = self._fast[key] = _Fast()
+        cell.attempts += 1
+        cell.streams += stream
+        cell.hard += outcome is Outcome.FAILED
+        if outcome is Outcome.DEGENERATE:
+            if stream and hard_stop:
+                cell.stuck += 1
+                if session and len(cell.stuck_sessions) < CAPPED_SESSIONS:
+                    cell.stuck_sessions.add(session)
+            cell.loops[mark] = cell.loops.get(mark, 0) + 1
+            sessions = cell.loop_sessions.setdefault(mark, set())
+            if session and len(sessions) < CAPPED_SESSIONS:
+                sessions.add(session)
+        self._dirty_fast.add(key)
+
+    def _add_streak(self, model: str, failed: bool, now_s: float) -> None:
+        streak = self._streaks.get(model)
+        if not failed:
+            if streak is not None:
+                streak.failures = 0
+            return
+        if streak is None:
+            streak = self._streaks[model] = HardStreak()
+        if streak.failures == 0:
+            streak.first_at = now_s
+        streak.failures += 1
+        streak.last_at = now_s
+
+    def streak(self, model: str) -> HardStreak | None:
+        """The running row of hard failures; None when the last attempt succeeded."""
+        streak = self._streaks.get(model)
+        return streak if streak is not None and streak.failures else None
+
+    def dirty(self) -> tuple[list[MinuteRow], list[FastRow]]:
+        """Rows that changed since they were last written. Call `flushed` once they are kept; without it they come again."""
+        self._sent_minutes |= self._dirty_minutes
+        self._sent_fast |= self._dirty_fast
+        self._dirty_minutes, self._dirty_fast = set(), set()
+        minutes = [self._minute_row(key) for key in sorted(self._sent_minutes) if key in self._minutes]
+        fast = [self._fast_row(key) for key in sorted(self._sent_fast) if key in self._fast]
+        return minutes, fast
+
+    def flushed(self, minutes: Sequence[MinuteRow], fast: Sequence[FastRow]) -> None:
+        """The rows of the last `dirty` are kept; what changed meanwhile stays dirty."""
+        self._sent_minutes -= {(row.minute, row.model, row.scope) for row in minutes}
+        self._sent_fast -= {(row.bucket, row.model) for row in fast}
+
+    def trim(self, now_s: float) -> None:
+        """Drop what is older than 130 minutes (5 minutes for the buckets): no rule looks that far."""
+        oldest, oldest_fast = now_s // MINUTE_S - KEPT_MIN + 1, (now_s - KEPT_FAST_S) // FAST_BUCKET_S
+        for key in [key for key in self._minutes if key[0] < oldest]:
+            del self._minutes[key]
+        for bucket in [key for key in self._fast if key[0] < oldest_fast]:
+            del self._fast[bucket]
+
+    def local(self, model: str) -> tuple[list[MinuteRow], list[FastRow]]:
+        """This process's own rows of one model, for evaluating while the store is gone."""
+        minutes = [self._minute_row(key) for key in self._minutes if key[1] == model and key[2] == ""]
+        fast = [self._fast_row(key) for key in self._fast if key[1] == model]
+        return minutes, fast
+
+    def _minute_row(self, key: MinuteKey) -> MinuteRow:
+        minute, model, scope = key
+        cell = self._minutes[key]
+        counts = Counts(**dict(zip(COUNT_NAMES, cell.counts, strict=True)))
+        return MinuteRow(model=model, scope=scope, minute=minute, counts=counts, fingerprints=dict(cell.marks))
+
+    def _fast_row(self, key: FastKey) -> FastRow:
+        bucket, model = key
+        cell = self._fast[key]
+        return FastRow(
+            model=model,
+            bucket=bucket,
+            attempts=cell.attempts,
+            hard=cell.hard,
+            streams=cell.streams,
+            stuck=cell.stuck,
+            stuck_sessions=tuple(sorted(cell.stuck_sessions)),
+            loops=dict(cell.loops),
+            loop_sessions={mark: tuple(sorted(who)) for mark, who in cell.loop_sessions.items()},
+        )

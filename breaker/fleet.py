@@ -1,0 +1,41 @@
+"""What no single model can tell: is it the detector that went wrong, and are too many models open?
+
+Pure: all snapshots and one proposed move in; the move that is allowed, out.  Source: BREAKER.md, Opening safely.
+"""
+
+from collections.abc import Mapping
+
+from breaker.levels import Level, Mode, Reason
+from breaker.policy import BreakerPolicy
+from breaker.snapshot import Snapshot
+
+BY_RATIO = frozenset(
+    {Reason.RATIO_10M, Reason.RATIO_30M, Reason.ROLLING_15M, Reason.LOW_TRAFFIC_30, Reason.TREND, Reason.BURST}
+)
+
+
+def by_ratio_only(move: Snapshot) -> bool:
+    """Whether repeats alone asked for it; stuck streams, hard failures and forced moves are never held."""
+    return set(move.reasons) - {Reason.FLAPPING} <= BY_RATIO
+
+
+def detector_suspect(newly: Mapping[str, float], models: int, now_s: float, policy: BreakerPolicy) -> bool:
+    """Whether all of >= 3 models (two thirds of >= 5) newly breached by ratio within 5 minutes.
+
+    `newly`: model -> moment of its first breach of this episode.
+    """
+    recent = sum(1 for at in newly.values() if at > now_s - policy.suspect_window_s)
+    if models >= policy.suspect_large_fleet:
+        return 3 * recent >= 2 * models
+    return models >= policy.suspect_models and recent == models
+
+
+def over_open_cap(states: Mapping[str, Snapshot], move: Snapshot, policy: BreakerPolicy) -> bool:
+    """Whether `move` would open more models than the cap allows, counted after the change. Forced ones count too."""
+    if policy.max_open_ratio is None or move.level is not Level.OPEN or move.mode is not Mode.AUTO:
+        return False
+    was = states.get(move.model)
+    if was is not None and was.level is Level.RECOVERING:
+        return False  # it takes no traffic already
+    shut = {m for m, s in states.items() if s.effective in (Level.OPEN, Level.RECOVERING)} | {move.model}
+    return len(shut) > policy.max_open_ratio * max(1, len(states.keys() | {move.model})) + 1e-9

@@ -1,0 +1,414 @@
+"""The breaker as the request path knows it: levels from memory, counts into memory, everything else behind it.
+
+In:  attempts that ended.  Out: snapshots, levels, permits.  Nothing on the request path awaits a store.
+Background: flush counts, poll documents, evaluate under a moving lease, lease permits.
+Posture when a store is gone: the last document stays in force, counts stay here, levels may rise locally (never fall).
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from random import Random
+
+from base.clock import Clock
+from base.faults import Fault
+from breaker.counting import KEPT_MIN, LocalCounters
+from breaker.evidence import Evidence, EvidenceKind, EvidenceStore
+from breaker.explain import Explanation, explain
+from breaker.fleet import by_ratio_only, detector_suspect, over_open_cap
+from breaker.levels import Level, Mode, Reason
+from breaker.machine import force, highest, next_snapshot, reset
+from breaker.outcome import Outcome
+from breaker.permits import Permit, PermitPool
+from breaker.policy import BreakerPolicy
+from breaker.ports import CountStore, Lease, ProbeStore, ProbeTally, StateStore, StoreUnavailable, TransitionLog
+from breaker.recovery import is_hard
+from breaker.seen import Seen, last_complete_minute, look
+from breaker.snapshot import Snapshot, Transition
+from breaker.triggers import read_all
+from breaker.window import FAST_BUCKET_S
+from detector.verdict import Verdict
+
+log = logging.getLogger(__name__)
+
+LEASE_NAME = "breaker-evaluate"
+ADMIN_TRIES = 5
+
+
+class Guard:
+    """One per process. Build it inside the event loop's thread; `run` keeps it fresh until cancelled."""
+
+    def __init__(
+        self,
+        models: Sequence[str],
+        policy: BreakerPolicy,
+        counts: CountStore,
+        states: StateStore,
+        probes: ProbeStore,
+        lease: Lease,
+        log: TransitionLog,
+        clock: Clock,
+        rng: Random,
+        boot_id: str,
+        server_now: Callable[[], float],
+        *,
+        evidence: EvidenceStore | None = None,
+        on_transition: Sequence[Callable[[Transition], None]] = (),
+    ) -> None:
+        self.models, self.policy = tuple(models), policy
+        self._counts, self._states, self._probes, self._lease, self._log = counts, states, probes, lease, log
+        self._clock, self._rng, self._boot_id, self._server_now = clock, rng, boot_id, server_now
+        self._evidence = evidence
+        self._snapshots = {model: Snapshot(model=model) for model in self.models}
+        self._local_levels: dict[str, tuple[Level, float]] = {}
+        self._newly: dict[str, float] = {}
+        self._held_until = 0.0
+        self._unlogged: deque[Transition] = deque()
+        self._full_at = float("-inf")
+        self.counters = LocalCounters(boot_id)
+        self.pool = PermitPool()
+        self.callbacks: list[Callable[[Transition], None]] = list(on_transition)
+        self.store_down = False
+        self.monitor_seen_at = float("-inf")
+        self.open_cap_hits = 0
+        self.detector_suspect = False
+
+    # -- the request path: synchronous, from memory ---------------------------------------------------------------
+
+    def snapshot(self, model: str) -> Snapshot:
+        """The document in force; a model nobody wrote about is HEALTHY. Raises KeyError for an unknown model."""
+        return self._snapshots[model]
+
+    def levels(self) -> Mapping[str, Level]:
+        """What routing obeys: the effective level of each model, or a higher one decided here while the store is gone."""
+        now_s = self._server_now()
+        out = {}
+        for model, snapshot in self._snapshots.items():
+            level, until = self._local_levels.get(model, (Level.HEALTHY, 0.0))
+            forced = snapshot.mode is not Mode.AUTO
+            higher = now_s < until and not forced and level.severity > snapshot.effective.severity
+            out[model] = level if higher else snapshot.effective
+        return out
+
+    def note(
+        self,
+        *,
+        model: str,
+        scene: str,
+        endpoint: int | str,
+        outcome: Outcome,
+        fault: Fault | None = None,
+        verdict: Verdict | None = None,
+        stream: bool = False,
+        session: str = "",
+        tokens_in: int = 0,
+        tokens_out: int = 0,
+        elapsed_s: float = 0.0,
+        suppressed_chars: int = 0,
+        hard_stop: bool = False,
+    ) -> None:
+        """Count one attempt that just ended; a few microseconds, no waiting."""
+        self.counters.note(
+            model=model,
+            scene=scene,
+            endpoint=endpoint,
+            outcome=outcome,
+            fault=fault,
+            verdict=verdict,
+            stream=stream,
+            session=session,
+            tokens_in=tokens_in,
+            tokens_out=tokens_out,
+            elapsed_s=elapsed_s,
+            suppressed_chars=suppressed_chars,
+            hard_stop=hard_stop,
+            now_s=self._server_now(),
+        )
+
+    @contextmanager
+    def permit(self, model: str, *, live: bool = False) -> Iterator[Permit | None]:
+        """A permit for one probe of a RECOVERING model, or None. Settle it with `.settle(clean)`; else it is given back.
+
+        `live`: for a client's own request, the last resort: not in the first two minutes of a recovery from repeats
+        while the monitor is alive and sends its suite prompts.
+        """
+        here, now_s = self._snapshots[model], self._server_now()
+        if here.effective is not Level.RECOVERING or (live and not self._live_may_probe(here, now_s)):
+            yield None
+            return
+        with self.pool.take(model, here.epoch, now_s) as permit:
+            yield permit
+
+    def monitor_beat(self) -> None:
+        """The monitor lives: leave it the first permits."""
+        self.monitor_seen_at = self._server_now()
+
+    def _live_may_probe(self, here: Snapshot, now_s: float) -> bool:
+        after_s = self.policy.live_probe_after_s
+        return is_hard(here.cause) or now_s - self.monitor_seen_at > after_s or now_s - here.since > after_s
+
+    # -- the background -------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Keep counts, documents and permits fresh until cancelled; then write what is left."""
+        policy = self.policy
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._every(policy.flush_s, self.flush))
+                tasks.create_task(self._every(policy.poll_s, self.poll))
+                tasks.create_task(self._every(policy.fast_s, self.evaluate))
+                tasks.create_task(self._every(policy.poll_s, self.lease_permits))
+        finally:
+            self.pool.give_back_all()
+
+    async def close(self) -> None:
+        """Write the last counts and give the lease and unused permits back; what the store refuses is lost with it."""
+        self.pool.give_back_all()
+        try:
+            await self.flush()
+            await self.settle_permits()
+            await self._lease.release(LEASE_NAME, self._boot_id)
+        except StoreUnavailable:
+            self.store_down = True
+
+    async def _every(self, period_s: float, step: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            try:
+                await step()
+            except StoreUnavailable:
+                self.store_down = True
+                if step == self.evaluate:
+                    self.evaluate_locally()
+            except Exception:
+                # A step that fails once must not end the loop: without it the breaker would stand still for good.
+                log.exception("breaker step %s failed", getattr(step, "__name__", step))
+            await self._clock.sleep(period_s)
+
+    async def flush(self) -> None:
+        """Write the changed rows. Raises StoreUnavailable; the rows then come again with the next flush."""
+        now_s = self._server_now()
+        self.counters.trim(now_s)
+        minutes, fast = self.counters.dirty()
+        if minutes or fast:
+            await self._counts.flush(self._boot_id, minutes, fast)
+            self.counters.flushed(minutes, fast)
+
+    async def poll(self) -> None:
+        """Adopt newer documents; put back those the store has lost."""
+        kept = await self._states.load(self.models)
+        self.store_down = False
+        for model in self.models:
+            here, found = self._snapshots[model], kept.get(model)
+            if found is not None and found.epoch >= here.epoch:
+                self._snapshots[model] = found
+            elif here.epoch > (found.epoch if found else 0):
+                # Flushed, evicted or restored from old data: what we last knew is truer than HEALTHY.
+                await self._states.compare_and_set(here, found.epoch if found else 0)
+
+    async def evaluate(self) -> None:
+        """One tick: whoever holds the lease reads the counts and moves the documents. Raises StoreUnavailable."""
+        await self._log_missed()
+        fence = await self._lease.hold(LEASE_NAME, self._boot_id, self.policy.lease_s)
+        if fence is None:
+            await self._propose_streaks()
+            return
+        await self.poll()
+        now_s = self._server_now()
+        full = now_s - self._full_at >= self.policy.full_s
+        proposed = []
+        for model in self.models:
+            here, seen = self._snapshots[model], await self._read(model, now_s, full=full)
+            moved = next_snapshot(here, seen, self.policy, now_s, self._rng.uniform(-1.0, 1.0))
+            if moved is not here:
+                self._note_breach(here, moved, now_s)
+                proposed.append((here, moved))
+        # All are read before the first is moved: whether the detector is suspect is a question about all of them.
+        for here, moved in proposed:
+            await self._move(here, moved, now_s, fence)
+        if full:
+            self._full_at = now_s
+
+    async def _read(self, model: str, now_s: float, *, full: bool) -> Seen:
+        policy, here = self.policy, self._snapshots[model]
+        bucket = int(now_s // FAST_BUCKET_S)
+        widest_s = max(policy.burst_window_s, policy.stuck_window_s, policy.hard_window_s)
+        fast = await self._counts.fast(model, bucket - int(widest_s // FAST_BUCKET_S), bucket)
+        probes = await self._tally(here)
+        if not full:
+            return Seen(fast=fast, probes=probes, evidence=self._streak_evidence(model, now_s))
+        last = last_complete_minute(now_s, policy.grace_s)
+        minutes = await self._counts.minutes(model, last - KEPT_MIN + 1, last)
+        found = list(await self._evidence.evidence(model)) if self._evidence is not None else []
+        return Seen(
+            minutes=[row for row in minutes if row.scope == ""],
+            fast=fast,
+            probes=probes,
+            evidence=(*found, *self._streak_evidence(model, now_s)),
+        )
+
+    async def _tally(self, here: Snapshot) -> ProbeTally | None:
+        return await self._probes.tally(here.model, here.epoch) if here.level is Level.RECOVERING else None
+
+    def _streak_evidence(self, model: str, now_s: float) -> tuple[Evidence, ...]:
+        streak = self.counters.streak(model)
+        if streak is None or now_s - streak.last_at > self.policy.hard_window_s:
+            return ()
+        numbers = (("failures", float(streak.failures)), ("quiet_s", now_s - streak.first_at))
+        return (
+            Evidence(
+                id=f"{self._boot_id}:{model}:{streak.first_at}",
+                kind=EvidenceKind.HARD_IN_A_ROW,
+                model=model,
+                found_at=streak.last_at,
+                valid_until=now_s + self.policy.hard_window_s,
+                numbers=numbers,
+            ),
+        )
+
+    async def _propose_streaks(self) -> None:
+        """A replica without the lease still proposes what only it can see: its own row of hard failures."""
+        now_s = self._server_now()
+        for model in self.models:
+            here = self._snapshots[model]
+            if evidence := self._streak_evidence(model, now_s):
+                seen = Seen(evidence=evidence)
+                moved = next_snapshot(here, seen, self.policy, now_s, self._rng.uniform(-1.0, 1.0))
+                if moved is not here:
+                    await self._move(here, moved, now_s, here.fence)
+
+    async def _move(self, here: Snapshot, moved: Snapshot, now_s: float, fence: int) -> None:
+        allowed = self._allowed(here, moved, now_s)
+        if allowed is not None:
+            await self._write(here, replace(allowed, fence=max(here.fence, fence)))
+
+    def _note_breach(self, here: Snapshot, moved: Snapshot, now_s: float) -> None:
+        if moved.mode is Mode.AUTO and here.level is Level.HEALTHY and by_ratio_only(moved):
+            episode_s = self.policy.suspect_window_s + self.policy.suspect_hold_s
+            if now_s - self._newly.get(here.model, float("-inf")) > episode_s:
+                self._newly[here.model] = now_s
+
+    def _allowed(self, here: Snapshot, moved: Snapshot, now_s: float) -> Snapshot | None:
+        """The move as the fleet permits it; None: not now."""
+        if moved.mode is not Mode.AUTO or moved.level.severity <= here.level.severity:
+            return moved
+        if over_open_cap(self._snapshots, moved, self.policy):
+            self.open_cap_hits += 1
+            return None if here.level is Level.REDUCED else _lowered(here, moved)
+        if not by_ratio_only(moved):
+            return moved
+        if now_s < self._held_until:
+            return None
+        # The hold is over (or never began): the levels apply, and the same breach does not begin another.
+        if now_s - self._held_until > self.policy.suspect_window_s and detector_suspect(
+            self._newly, len(self.models), now_s, self.policy
+        ):
+            self._held_until, self.detector_suspect = now_s + self.policy.suspect_hold_s, True
+            log.warning("detector suspect: %d models breached at once; moves by ratio held", len(self._newly))
+            return None
+        self.detector_suspect = False
+        return moved
+
+    async def _write(self, here: Snapshot, moved: Snapshot) -> bool:
+        if not await self._states.compare_and_set(moved, here.epoch):
+            return False  # another replica was first; the next poll brings its document
+        self._snapshots[moved.model] = moved
+        self._local_levels.pop(moved.model, None)
+        if moved.transitions and moved.transitions[-1].epoch == moved.epoch:
+            self._unlogged.append(moved.transitions[-1])
+            for tell in self.callbacks:
+                tell(moved.transitions[-1])
+            await self._log_missed()
+        return True
+
+    async def _log_missed(self) -> None:
+        while self._unlogged:
+            try:
+                await self._log.append(self._unlogged[0])
+            except StoreUnavailable:
+                return  # kept here and tried again each tick; the document's last 20 carry it too
+            self._unlogged.popleft()
+
+    def evaluate_locally(self) -> None:
+        """While the store is gone: raise levels by this replica's own counts, for 15 minutes; never lower one."""
+        now_s, policy = self._server_now(), self.policy
+        for model, here in self._snapshots.items():
+            if here.mode is not Mode.AUTO:
+                continue
+            minutes, fast = self.counters.local(model)
+            seen = Seen(minutes=minutes, fast=fast, evidence=self._streak_evidence(model, now_s))
+            asked = highest(read_all(look(seen, watermark=here.watermark, now_s=now_s, grace_s=policy.grace_s), policy))
+            if asked is not None and asked.level.severity > here.level.severity:
+                self._local_levels[model] = (asked.level, now_s + policy.local_level_s)
+
+    # -- permits --------------------------------------------------------------------------------------------------
+
+    async def lease_permits(self) -> None:
+        """Settle what came back, and hold at most two unused permits per recovering model. Raises StoreUnavailable."""
+        await self.settle_permits()
+        policy = self.policy
+        for model, here in self._snapshots.items():
+            if here.effective is not Level.RECOVERING:
+                continue
+            now_s = self._server_now()
+            want = policy.probe_lease - self.pool.unused(model, here.epoch, now_s)
+            if want <= 0:
+                continue
+            lease_s = policy.probe_lease_s
+            granted = await self._probes.lease(model, here.epoch, want, policy.probe_budget, lease_s)
+            # Ours ends a little before the store's, so that no permit is used twice.
+            self.pool.add(model, here.epoch, granted, now_s + 0.9 * lease_s)
+
+    async def settle_permits(self) -> None:
+        """Write results and give-backs, oldest first. Raises StoreUnavailable; the rest then waits."""
+        returned = self.pool.returned
+        while returned:
+            back = returned[0]
+            if back.clean is None:
+                await self._probes.give_back(back.model, back.epoch, 1)
+            else:
+                await self._probes.settle(back.model, back.epoch, back.clean)
+            returned.popleft()
+
+    # -- operators ------------------------------------------------------------------------------------------------
+
+    async def force(self, model: str, mode: Mode, actor: str, reason: str, until: float = 0.0) -> Snapshot:
+        """Set a mode. Raises RefusedMove, StoreUnavailable, KeyError for an unknown model."""
+        now_s = self._server_now()
+        return await self._change(model, lambda here: force(here, mode, actor, reason, until, now_s, self.policy))
+
+    async def reset(self, model: str, actor: str, reason: str) -> Snapshot:
+        """Back to HEALTHY with empty windows. Raises RefusedMove, StoreUnavailable, KeyError for an unknown model."""
+        now_s = self._server_now()
+        return await self._change(model, lambda here: reset(here, actor, reason, now_s))
+
+    async def _change(self, model: str, change: Callable[[Snapshot], Snapshot]) -> Snapshot:
+        for _ in range(ADMIN_TRIES):
+            kept = await self._states.load([model])
+            here = kept.get(model, self._snapshots[model])
+            moved = change(here)
+            if moved is here or await self._write(here if model in kept else Snapshot(model=model), moved):
+                self._snapshots[model] = moved
+                return moved
+        raise StoreUnavailable(f"{model}: {ADMIN_TRIES} writers were faster")
+
+    async def explain(self, model: str) -> Explanation:
+        """Each rule with its numbers, and what the next change waits for. Raises StoreUnavailable, KeyError."""
+        now_s = self._server_now()
+        return explain(self._snapshots[model], await self._read(model, now_s, full=True), self.policy, now_s)
+
+
+def _lowered(here: Snapshot, moved: Snapshot) -> Snapshot:
+    """Over the cap on open models: the model stays in service with a tenth of the traffic."""
+    last = replace(moved.transitions[-1], to_level=Level.REDUCED, reasons=(*moved.reasons, Reason.TOO_MANY_OPEN))
+    return replace(
+        moved,
+        level=Level.REDUCED,
+        until=0.0,
+        open_count=here.open_count,
+        cause=here.cause,
+        reasons=last.reasons,
+        transitions=(*moved.transitions[:-1], last),
+    )
