@@ -1,0 +1,36 @@
+"""Records as JSON documents and back.
+
+Raises StoreUnavailable for a document that cannot be read: it is as good as gone, and the caller keeps what it knew.
+"""
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from breaker.ports import StoreUnavailable
+
+T = TypeVar("T")
+
+_encoder = msgspec.json.Encoder()
+_decoders: dict[type, msgspec.json.Decoder[Any]] = {}
+
+
+def to_json(record: object) -> bytes:
+    """One record as JSON, its fields by name."""
+    return _encoder.encode(record)
+
+
+def from_json(kind: type[T], document: bytes) -> T:
+    """The record in `document`. Unknown fields are skipped, missing ones take defaults, so that releases may mix."""
+    decoder = _decoders.get(kind)
+    if decoder is None:
+        decoder = _decoders[kind] = msgspec.json.Decoder(kind)
+    try:
+        return decoder.decode(document)  # type: ignore[no-any-return]
+    except msgspec.MsgspecError as error:
+        raise StoreUnavailable(f"unreadable {kind.__name__}: {error}") from error
+
+
+def plain(record: object) -> Any:
+    """The record as lists, dicts, strings and numbers, for a JSON column."""
+    return msgspec.to_builtins(record)

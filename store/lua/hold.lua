@@ -1,0 +1,22 @@
+-- Take, renew or leave a lease. The fence outlives the holder and grows at each take-over.
+-- KEYS[1] hash  ARGV[1] hold|release  ARGV[2] owner  ARGV[3] now  ARGV[4] moment the lease runs out
+-- Answers the fence, or nil while another owner holds it.
+local kept = redis.call('HMGET', KEYS[1], 'owner', 'until', 'fence')
+local owner, until_at, fence = kept[1] or '', tonumber(kept[2] or '0'), tonumber(kept[3] or '0')
+if ARGV[1] == 'release' then
+  if owner == ARGV[2] then
+    redis.call('HSET', KEYS[1], 'owner', '', 'until', '0')
+  end
+  return nil
+end
+local now = tonumber(ARGV[3])
+local alive = owner ~= '' and until_at > now
+if alive and owner ~= ARGV[2] then
+  return nil
+end
+if not alive then
+  -- From the time, so that fences still grow after the store was flushed.
+  fence = math.max(fence + 1, math.floor(now))
+end
+redis.call('HSET', KEYS[1], 'owner', ARGV[2], 'until', ARGV[4], 'fence', string.format('%.0f', fence))
+return fence

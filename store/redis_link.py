@@ -1,0 +1,97 @@
+"""The one way to Redis: how long we wait, what its errors mean, and when we stop asking for a while.
+
+Every foreign exception becomes breaker.ports.StoreUnavailable here and nowhere else.
+Nothing on the request path awaits this; do not await it in a task that is cancelled while it asks.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from importlib.resources import files
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from redis.asyncio import Redis
+from redis.asyncio.cluster import RedisCluster
+from redis.asyncio.retry import Retry
+from redis.asyncio.sentinel import Sentinel
+from redis.backoff import ExponentialBackoff
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import RedisError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from base.clock import Clock
+from breaker.ports import StoreUnavailable
+
+T = TypeVar("T")
+
+TIMEOUT_S = 2.0
+"""BREAKER.md, Redis: the client's defaults wait 59 s on a black hole."""
+RETRIES = 1
+"""The caller's own loop asks again; more here would only make one flush as long as many."""
+FAILURES_TO_REST = 3
+REST_S = 1.0
+"""After three failures in a row nobody asks for a second, so that a dead Redis costs no waiting tasks."""
+FOREIGN = (RedisError, OSError, asyncio.TimeoutError)
+"""RedisError covers every class of redis.exceptions that a command can raise; OSError comes from name look-up."""
+
+
+def connect(url: str) -> Any:
+    """A client for `redis:// rediss:// unix:// redis+sentinel://host:port,host:port/name redis+cluster://host:port`.
+
+    Returns `Any` because the three clients share no base class that types their commands. Opens no connection yet.
+    """
+    scheme = urlsplit(url).scheme
+    options: dict[str, Any] = {"socket_timeout": TIMEOUT_S, "socket_connect_timeout": TIMEOUT_S, "protocol": 2}
+    if scheme == "redis+cluster":
+        return RedisCluster.from_url("redis://" + url.split("://", 1)[1], **options)
+    options["retry"] = Retry(ExponentialBackoff(cap=0.2, base=0.02), RETRIES)
+    options["retry_on_error"] = [RedisConnectionError, RedisTimeoutError]
+    if scheme == "redis+sentinel":
+        parts = urlsplit(url)
+        hosts = [host.rsplit(":", 1) for host in parts.netloc.rsplit("@", 1)[-1].split(",")]
+        options["password"] = parts.password
+        sentinel = Sentinel([(host, int(port)) for host, port in hosts], socket_timeout=TIMEOUT_S)  # type: ignore[no-untyped-call]
+        return sentinel.master_for(parts.path.strip("/") or "mymaster", **options)
+    return Redis.from_url(url.replace("valkey+unix://", "unix://"), **options)
+
+
+class RedisLink:
+    """A client with a small breaker of its own. `client` is handed in and closed by `close`."""
+
+    def __init__(self, client: Any, clock: Clock) -> None:
+        self._client = client
+        self._clock = clock
+        self._failures = 0
+        self._rest_until = 0.0
+        self._scripts: dict[str, Any] = {}
+
+    async def ask(self, question: Callable[[Any], Awaitable[T]]) -> T:
+        """Return what `question(client)` answers. Raises StoreUnavailable."""
+        if self._clock.monotonic_s() < self._rest_until:
+            raise StoreUnavailable("redis rests after failures")
+        try:
+            answer = await question(self._client)
+        except FOREIGN as error:
+            self._failures += 1
+            if self._failures >= FAILURES_TO_REST:
+                # Real seconds: a scaled clock must not make a dead server look alive sooner.
+                scale = 1.0 / self._clock.real_s(1.0)
+                self._rest_until = self._clock.monotonic_s() + REST_S * scale
+            raise StoreUnavailable(f"redis: {type(error).__name__}") from error
+        self._failures = 0
+        return answer
+
+    async def run(self, script: str, keys: list[str], args: list[str | int | float]) -> Any:
+        """Run `store/lua/<script>.lua`, by its hash where the server knows it. Raises StoreUnavailable."""
+        if script not in self._scripts:
+            text = files("store").joinpath("lua", f"{script}.lua").read_text("utf-8")
+            self._scripts[script] = self._client.register_script(text)
+        registered = self._scripts[script]
+        return await self.ask(lambda client: registered(keys=keys, args=args, client=client))
+
+    async def close(self) -> None:
+        """Close the client's connections; a server that is gone makes no noise."""
+        try:
+            await self._client.aclose()
+        except FOREIGN:
+            return

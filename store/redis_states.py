@@ -1,0 +1,125 @@
+"""State documents, probe budgets, leases and evidence in Redis.
+
+All keys share the hash tag `{state}`: one MGET a second per replica works on Redis Cluster (BREAKER.md, Redis).
+Each change is one script in store/lua/, because compare and set must not be parted. Scripts are given `now`, the
+fleet's server time, and read no clock: the same scripts run in lock-step virtual time.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from base.clock import Clock
+from breaker.evidence import Evidence, EvidenceStore
+from breaker.ports import Lease, ProbeStore, ProbeTally, StateStore, StoreUnavailable
+from breaker.snapshot import SCHEMA, Snapshot
+from store.documents import from_json, to_json
+from store.redis_link import RedisLink
+
+PROBES_KEPT_S = 7_800.0
+"""Longer than any recovery, which ends after 10 min without a verdict (BREAKER.md, Coming back)."""
+EVIDENCE_KEPT_S = 172_800.0
+"""Twice the longest validity, 24 h (BREAKER.md, Set and clear)."""
+
+
+class RedisStates:
+    """One JSON document per model at `{state}:doc:<model>`, without TTL."""
+
+    def __init__(self, link: RedisLink) -> None:
+        self._link = link
+
+    async def load(self, models: Sequence[str]) -> Mapping[str, Snapshot]:
+        if not models:
+            return {}
+        keys = [f"{{state}}:doc:{model}" for model in models]
+        documents: list[bytes | None] = await self._link.ask(lambda client: client.mget(keys))
+        found = (from_json(Snapshot, document) for document in documents if document is not None)
+        return {snapshot.model: _understood(snapshot) for snapshot in found}
+
+    async def compare_and_set(self, snapshot: Snapshot, expected_epoch: int) -> bool:
+        args: list[str | int | float] = [expected_epoch, to_json(snapshot).decode(), snapshot.fence]
+        return bool(await self._link.run("compare_and_set", [f"{{state}}:doc:{snapshot.model}"], args))
+
+
+def _understood(snapshot: Snapshot) -> Snapshot:
+    """The document, if this release can read it: one of a newer schema is as good as gone, and never overwritten."""
+    if snapshot.schema > SCHEMA:
+        raise StoreUnavailable(f"state of {snapshot.model} has schema {snapshot.schema}, this release reads {SCHEMA}")
+    return snapshot
+
+
+class RedisProbes:
+    """The budget of one model at `{state}:probe:<model>` (store/lua/probe.lua)."""
+
+    def __init__(self, link: RedisLink, clock: Clock) -> None:
+        self._link = link
+        self._clock = clock
+
+    async def lease(self, model: str, epoch: int, want: int, budget: int, lease_s: float) -> int:
+        until = repr(self._clock.now_s() + lease_s)
+        granted, _, _ = await self._run("lease", model, epoch, want, budget, until)
+        return granted
+
+    async def give_back(self, model: str, epoch: int, count: int) -> None:
+        await self._run("give_back", model, epoch, count)
+
+    async def settle(self, model: str, epoch: int, clean: bool) -> None:
+        await self._run("settle", model, epoch, "1" if clean else "0")
+
+    async def tally(self, model: str, epoch: int) -> ProbeTally:
+        _, granted, results = await self._run("tally", model, epoch)
+        return ProbeTally(epoch=epoch, granted=granted, results=tuple(result == ord("1") for result in results))
+
+    async def _run(self, what: str, model: str, epoch: int, *rest: str | int) -> tuple[int, int, bytes]:
+        ttl_ms = max(1, int(self._clock.real_s(PROBES_KEPT_S) * 1000))
+        args: list[str | int | float] = [what, epoch, repr(self._clock.now_s()), ttl_ms, *rest]
+        granted, taken, results = await self._link.run("probe", [f"{{state}}:probe:{model}"], args)
+        return int(granted), int(taken), results
+
+
+class RedisLease:
+    """Who holds `{state}:hold:<name>` (store/lua/hold.lua). The key stays: it keeps the fence."""
+
+    def __init__(self, link: RedisLink, clock: Clock) -> None:
+        self._link = link
+        self._clock = clock
+
+    async def hold(self, name: str, owner: str, ttl_s: float) -> int | None:
+        now_s = self._clock.now_s()
+        fence = await self._link.run(
+            "hold", [f"{{state}}:hold:{name}"], ["hold", owner, repr(now_s), repr(now_s + ttl_s)]
+        )
+        return None if fence is None else int(fence)
+
+    async def release(self, name: str, owner: str) -> None:
+        await self._link.run("hold", [f"{{state}}:hold:{name}"], ["release", owner])
+
+
+class RedisEvidence:
+    """Records by id in the hash `{state}:evidence:<model>`; the first record of an id stands."""
+
+    def __init__(self, link: RedisLink, clock: Clock) -> None:
+        self._link = link
+        self._clock = clock
+
+    async def add(self, evidence: Evidence) -> bool:
+        """File one record; False when its id is already known. Raises StoreUnavailable."""
+        key = f"{{state}}:evidence:{evidence.model}"
+        is_new = bool(await self._link.ask(lambda client: client.hsetnx(key, evidence.id, to_json(evidence))))
+        ttl_ms = max(1, int(self._clock.real_s(EVIDENCE_KEPT_S) * 1000))
+        await self._link.ask(lambda client: client.pexpire(key, ttl_ms))
+        return is_new
+
+    async def evidence(self, model: str) -> Sequence[Evidence]:
+        key = f"{{state}}:evidence:{model}"
+        kept: dict[bytes, bytes] = await self._link.ask(lambda client: client.hgetall(key))
+        records = [from_json(Evidence, document) for document in kept.values()]
+        now_s = self._clock.now_s()
+        stale = [record.id for record in records if record.valid_until <= now_s]
+        if stale:
+            await self._link.ask(lambda client: client.hdel(key, *stale))
+        return sorted((it for it in records if it.valid_until > now_s), key=lambda it: (it.found_at, it.id))
+
+
+_states: type[StateStore] = RedisStates
+_probes: type[ProbeStore] = RedisProbes
+_lease: type[Lease] = RedisLease
+_evidence: type[EvidenceStore] = RedisEvidence

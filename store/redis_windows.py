@@ -1,0 +1,116 @@
+"""Rolling counters in Redis: exact over replicas, and the same however often a write is repeated.
+
+Keys  `rep:{model}:<minute>`   hash, field `<boot id>|<scope>` -> JSON of Counts and top fingerprints
+      `fast:{model}:<minute>`  hash, field `<boot id>|<bucket>` -> JSON of a 5-second bucket with its capped session sets
+Each field belongs to one process start and holds absolute counts, so a retried HSET changes nothing, where an HINCRBY
+with a lost reply counts twice (BREAKER.md, Redis). Sums are made on read.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from base.clock import Clock
+from breaker.ports import CountStore
+from breaker.window import COUNT_NAMES, FAST_BUCKET_S, MINUTE_S, Counts, FastRow, MinuteRow
+from store.documents import from_json, to_json
+from store.merge import FAST_KEPT_S, KEPT_S, acceptable, merge_fast, merge_minutes
+from store.redis_link import RedisLink
+
+BUCKETS_A_MINUTE = MINUTE_S // FAST_BUCKET_S
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Minute:
+    """What a field of `rep:` holds; counts of zero are left out."""
+
+    counts: Mapping[str, int] = field(default_factory=dict)
+    fingerprints: Mapping[str, int] = field(default_factory=dict)
+
+
+class RedisCounts:
+    """`clock` is the fleet's server time (store/server_time.py). Rows with an impossible time are refused and counted."""
+
+    def __init__(self, link: RedisLink, clock: Clock) -> None:
+        self._link = link
+        self._clock = clock
+        self.refused = 0
+
+    async def flush(self, boot_id: str, minutes: Sequence[MinuteRow], fast: Sequence[FastRow]) -> None:
+        now_s = self._clock.now_s()
+        writes: dict[str, dict[str, bytes]] = {}
+        ends: dict[str, float] = {}
+        for row in minutes:
+            if not acceptable(row.minute * MINUTE_S, now_s):
+                self.refused += 1
+                continue
+            key = _minute_key(row.model, row.minute)
+            ends[key] = (row.minute + 1) * MINUTE_S + KEPT_S
+            writes.setdefault(key, {})[f"{boot_id}|{row.scope}"] = _minute_json(row)
+        for bucket in fast:
+            if not acceptable(bucket.bucket * FAST_BUCKET_S, now_s, FAST_KEPT_S):
+                continue
+            key = _fast_key(bucket.model, bucket.bucket // BUCKETS_A_MINUTE)
+            ends[key] = (bucket.bucket // BUCKETS_A_MINUTE + 1) * MINUTE_S + FAST_KEPT_S
+            writes.setdefault(key, {})[f"{boot_id}|{bucket.bucket}"] = to_json(bucket)
+        if writes:
+            await self._link.ask(lambda client: self._write(client, writes, ends, now_s))
+
+    async def _write(
+        self, client: Any, writes: Mapping[str, Mapping[str, bytes]], ends: Mapping[str, float], now_s: float
+    ) -> None:
+        pipe = client.pipeline(transaction=False)
+        for key, fields in writes.items():
+            pipe.hset(key, mapping=fields)
+            pipe.pexpire(key, max(1, int(self._clock.real_s(ends[key] - now_s) * 1000)))
+        await pipe.execute()
+
+    async def minutes(self, model: str, first: int, last: int) -> Sequence[MinuteRow]:
+        span = range(first, last + 1)
+        hashes = await self._read([_minute_key(model, minute) for minute in span])
+        rows = [
+            _minute_row(model, minute, name, document)
+            for minute, fields in zip(span, hashes, strict=True)
+            for name, document in fields.items()
+        ]
+        return merge_minutes(rows)
+
+    async def fast(self, model: str, first: int, last: int) -> Sequence[FastRow]:
+        span = range(first // BUCKETS_A_MINUTE, last // BUCKETS_A_MINUTE + 1)
+        hashes = await self._read([_fast_key(model, minute) for minute in span])
+        rows = [from_json(FastRow, document) for fields in hashes for document in fields.values()]
+        return merge_fast(row for row in rows if first <= row.bucket <= last)
+
+    async def _read(self, keys: Sequence[str]) -> list[dict[bytes, bytes]]:
+        async def ask(client: Any) -> list[dict[bytes, bytes]]:
+            pipe = client.pipeline(transaction=False)
+            for key in keys:
+                pipe.hgetall(key)
+            answer: list[dict[bytes, bytes]] = await pipe.execute()
+            return answer
+
+        return await self._link.ask(ask) if keys else []
+
+
+def _minute_key(model: str, minute: int) -> str:
+    return f"rep:{{{model}}}:{minute}"
+
+
+def _fast_key(model: str, minute: int) -> str:
+    return f"fast:{{{model}}}:{minute}"
+
+
+def _minute_json(row: MinuteRow) -> bytes:
+    counts = {name: value for name in COUNT_NAMES if (value := getattr(row.counts, name))}
+    return to_json(_Minute(counts=counts, fingerprints=row.fingerprints))
+
+
+def _minute_row(model: str, minute: int, name: bytes, document: bytes) -> MinuteRow:
+    kept = from_json(_Minute, document)
+    # A counter that only a newer release knows is skipped, so that a rolling upgrade can read its neighbours.
+    counts = Counts(**{name: value for name, value in kept.counts.items() if name in COUNT_NAMES})
+    scope = name.decode().partition("|")[2]
+    return MinuteRow(model=model, scope=scope, minute=minute, counts=counts, fingerprints=kept.fingerprints)
+
+
+_counts: type[CountStore] = RedisCounts
