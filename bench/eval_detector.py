@@ -1,0 +1,117 @@
+"""How good the detector is on the dev corpora: recall per kind, false positives, onset error, what a gate shows.
+
+Run: python -m bench.eval_detector [--misses]. Reads tests/data/corpus, prints a table.
+"""
+
+import json
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from detector import GateMode, GatePolicy, GateState, StreamGate, score
+
+CORPUS = Path(__file__).parent.parent / "tests" / "data" / "corpus"
+OTHER = {"garble", "context restatement", "context"}
+APART = {"short", "hard"}
+_FITS = {
+    "json": "structured", "csv": "structured", "encoding": "structured", "data": "structured", "log": "structured",
+    "table": "structured", "tool": "structured", "code": "code", "markup": "code", "lyrics": "verse",
+    "poem": "verse", "count": "list", "conjugation": "list", "list": "list",
+}  # fmt: skip
+
+
+def records() -> list[dict[str, Any]]:
+    out: list[dict[str, Any]] = []
+    for path in sorted(CORPUS.glob("*.jsonl")):
+        out += [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
+    return out
+
+
+def previous_of(record: dict[str, Any]) -> str | None:
+    if record.get("history"):
+        return str(record["history"])
+    said = [m["content"] for m in record.get("messages") or () if m["role"] == "assistant"]
+    return said[-1] if said else None
+
+
+def profile_for(record: dict[str, Any]) -> str | None:
+    """The profile a caller would name for this record."""
+    return _FITS.get(record.get("category") or "")
+
+
+def group_of(record: dict[str, Any]) -> str:
+    """`degenerate`, `apart` (tags hard and short), `other` (not repetitive), `borderline` or `healthy`."""
+    if record["label"] != "degenerate":
+        return str(record["label"])
+    if record["kind"] in OTHER:
+        return "other"
+    return "apart" if APART & set(record.get("tags") or ()) else "degenerate"
+
+
+def shown_of(record: dict[str, Any]) -> int:
+    """Characters of the loop that a client sees, deltas of 5."""
+    gate, sent, text = StreamGate(GatePolicy(mode=GateMode.CUT)), 0, record["text"]
+    for at in range(0, len(text), 5):
+        release = gate.feed(text[at : at + 5], 0.0)
+        sent += len(release.text)
+        if release.state is GateState.STOPPED:
+            break
+    else:
+        sent += len(gate.finish().text)
+    return sent - (record["onset"] or 0)
+
+
+def shown_limit(record: dict[str, Any]) -> int:
+    """SPEC 2.5: two copies of a unit of up to 100 characters, or 32; three of a longer; 160 if irregular."""
+    period = record.get("period_chars")
+    if not period:
+        return 160
+    return max(2 * period, 32) if period <= 100 else 3 * period
+
+
+def main() -> None:
+    found: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
+    rows: list[tuple[Any, ...]] = []
+    over = far = wrong = 0
+    for record in records():
+        verdict = score(record["text"], previous=previous_of(record))
+        group, rules = group_of(record), [str(r) for r in verdict.rules]
+        if group == "healthy":
+            if verdict.degenerate and "restatement-asked" not in (record.get("tags") or ()):
+                wrong += 1
+                rows.append(("flagged", record["id"], rules, verdict.unit[:40], verdict.start))
+            name = profile_for(record)
+            if name and (named := score(record["text"], profile=name)).degenerate:
+                rows.append(("flagged with profile", record["id"], name, [str(r) for r in named.rules]))
+            continue
+        count = found[group, record["kind"]]
+        count[0] += verdict.degenerate
+        count[1] += 1
+        if group not in ("degenerate", "apart"):
+            continue
+        if not verdict.degenerate:
+            rows.append(("missed", record["id"], record["kind"], record.get("tags")))
+            continue
+        unit = max(len(verdict.unit), record.get("period_chars") or 0, 32)
+        error = verdict.start - (record["onset"] or 0)
+        if abs(error) > unit:
+            far += 1
+            rows.append(("onset", record["id"], record["kind"], error, unit, rules))
+        excess = shown_of(record) - shown_limit(record)
+        if excess > 0:
+            over += 1
+            rows.append(("shown over the limit by", excess, record["id"], record["kind"], record.get("period_chars")))
+    for (group, kind), (hit, every) in sorted(found.items()):
+        print(f"{group:12} {kind:32} {hit:4} of {every}")
+    for group in ("degenerate", "apart"):
+        counts = [v for k, v in found.items() if k[0] == group]
+        print(f"{group}: {sum(h for h, _ in counts)} of {sum(n for _, n in counts)}")
+    print(f"healthy flagged: {wrong}; onset off by more than a unit: {far}; shown over the limit: {over}")
+    if "--misses" in sys.argv:
+        for row in rows:
+            print(*row)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,147 @@
+"""One whole text in, one verdict out. Pure; the same engine as the stream gate, so both agree.
+
+In:  text, the previous reply of the conversation, a profile's name.
+Out: Verdict; offsets in code points of the text.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from detector.fingerprint import fingerprint
+from detector.metrics import char_repeat, context_sim
+from detector.profile import Profile, profile_of
+from detector.tail import LONG
+from detector.text import TOKEN, WORD
+from detector.verdict import Health, LoopClass, Metrics, Rule, Verdict
+from detector.watch import STEP, Finding, Watch
+
+_GAP = 40  # unknown words in a row after which a loop found by statistics has ended
+
+
+def score(
+    text: str,
+    *,
+    previous: str | None = None,
+    profile: str | None = None,
+    repetition_allowed: bool = False,
+    timer: Callable[[], float] | None = None,
+) -> Verdict:
+    """Judge a whole reply.
+
+    `previous` is the earlier reply for `restatement`; `profile` one of PROFILES or None (shape found from the text);
+    `repetition_allowed`: the request declared that repetition is wanted. `timer` gives seconds, for `cost_us`.
+    Raises ValueError for an unknown profile, nothing else.
+    """
+    began = timer() if timer else 0.0
+    rules = profile_of(profile, repetition_allowed=repetition_allowed)
+    watch = Watch(rules)
+    found = scan(watch, text)
+    if found is None:
+        metrics = Metrics(trigram_repeat=watch.trigram, cycle_count=watch.cycles)
+        verdict = Verdict(metrics=metrics, profile=rules.name)
+        if previous and not repetition_allowed:
+            verdict = _restatement(verdict, text, previous, rules)
+    else:
+        end = end_of(found, text)
+        verdict = verdict_of(found, end, watch, rules, text[max(0, found.seen - 4800) : found.seen])
+    return replace(verdict, cost_us=(timer() - began) * 1e6) if timer else verdict
+
+
+def scan(watch: Watch, text: str) -> Finding | None:
+    """Run the engine over a whole text; the first finding, or None."""
+    size, at = len(text), 0
+    for low in range(0, size, 2 * LONG):
+        part = text[low : low + 2 * LONG]
+        watch.push(part)
+        top = low + len(part)
+        while at + STEP <= top:
+            at += STEP
+            found = watch.check(at)
+            if found is not None:
+                return found
+        watch.trim(at)
+    return watch.check(size, final=True) if size else None
+
+
+def verdict_of(found: Finding, end: int, watch: Watch | None, profile: Profile, tail: str) -> Verdict:
+    """The public record of one finding whose last copy ends at `end`; `tail` is the text before it was seen."""
+    period = found.period or len(found.unit)
+    repeats = max(1, (end - found.start) // max(1, period))
+    watch = watch or Watch(profile)
+    return Verdict(
+        health=Health.DEGENERATE,
+        loop_class=found.loop_class,
+        metrics=Metrics(
+            trigram_repeat=watch.trigram_of(tail),
+            char_repeat=char_repeat(tail),
+            cycle_count=repeats if found.period else watch.cycles,
+        ),
+        rules=(found.rule,),
+        unit=found.unit,
+        repeats=repeats,
+        start=found.start,
+        end=end,
+        onset=found.onset,
+        fingerprint=fingerprint(found.unit),
+        profile=profile.name,
+    )
+
+
+def end_of(found: Finding, text: str) -> int:
+    """Where the last copy ends: past the run if exact, past the last known trigram else."""
+    if not found.period:
+        known = loop_trigrams(text[found.start : found.seen])
+        return found.seen + fresh_from(text[found.seen : found.seen + 40_000], known)
+    period, low, high = found.period, found.seen, len(text)
+    while low < high:
+        middle = (low + high + 1) >> 1
+        if text[low:middle] == text[low - period : middle - period]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def loop_trigrams(text: str) -> frozenset[tuple[str, str, str]]:
+    """The token trigrams a loop is made of; at most the last 8,000 characters are read."""
+    words = TOKEN.findall(text[-8000:].casefold())
+    return frozenset(zip(words, words[1:], words[2:], strict=False))
+
+
+def fresh_from(text: str, known: frozenset[tuple[str, str, str]]) -> int:
+    """Offset just past the last place where `text` still says what the loop said."""
+    spans = [(m.end(), m.group().casefold()) for m in TOKEN.finditer(text)]
+    end, gap = 0, 0
+    for (_, a), (_, b), (stop, c) in zip(spans, spans[1:], spans[2:], strict=False):
+        if (a, b, c) in known:
+            end, gap = stop, 0
+        else:
+            gap += 1
+            if gap > _GAP:
+                break
+    else:
+        if gap < 8 and end:
+            return len(text)
+    while end and end < len(text) and WORD.search(text[end]) is None:
+        end += 1
+    return end
+
+
+def _restatement(verdict: Verdict, text: str, previous: str, profile: Profile) -> Verdict:
+    similar = context_sim(text, previous)
+    metrics = replace(verdict.metrics, context_sim=similar)
+    if similar <= profile.context_sim:
+        return replace(verdict, metrics=metrics)
+    return replace(
+        verdict,
+        health=Health.DEGENERATE,
+        loop_class=LoopClass.RESTATEMENT,
+        metrics=metrics,
+        rules=(Rule.CONTEXT,),
+        unit=text[:4096],
+        repeats=2,
+        start=0,
+        end=len(text),
+        onset=0,
+        fingerprint=fingerprint(text),
+    )

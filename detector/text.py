@@ -1,0 +1,59 @@
+"""Words every rule shares: token, width, shape of a text.
+
+Token = one CJK/kana/hangul character, or one run of letters or digits with its marks, casefolded; width counts CJK twice
+(DETECTION.md section 1).
+"""
+
+import re
+
+_CJK = "\u3040-\u30ff\u3131-\u318e\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+_MARKS = "\u0300-\u036f\u064b-\u065f\u0591-\u05bd\u200d"
+CJK = re.compile(f"[{_CJK}]")
+TOKEN = re.compile(f"[{_CJK}]|[^\\W_{_CJK}](?:[^\\W_{_CJK}]|[{_MARKS}])*")
+WORD = re.compile(r"[^\W_]")
+LIST_MARK = re.compile(r"\n[ \t]*(?:[-*+•·#>]+|\d+\s*[.)、:：])[ \t]*")
+_CODE_END = re.compile(r"[;{}()\[\],:=\\|>]\s*$")
+
+
+def width(text: str) -> int:
+    """Characters, CJK counting 2."""
+    return len(text) if text.isascii() else len(text) + len(CJK.findall(text))
+
+
+def tokens(text: str) -> list[str]:
+    return TOKEN.findall(text.casefold())
+
+
+def plain_lines(text: str) -> str:
+    """Lists: drop bullets and numbers, and a prefix of 12+ characters shared with the line above."""
+    out: list[str] = []
+    above = ""
+    for line in LIST_MARK.sub("\n", "\n" + text)[1:].split("\n"):
+        same = _shared(line, above)
+        out.append(line[same:] if 12 <= same < len(line) else line)
+        above = line
+    return "\n".join(out)
+
+
+def _shared(a: str, b: str) -> int:
+    most = min(len(a), len(b))
+    if a[:most] == b[:most]:
+        return most
+    return next(i for i in range(most) if a[i] != b[i])
+
+
+def shape(text: str) -> str:
+    """`table`, `code` or `prose`, by the last 600 characters."""
+    lines = [line for line in text[-600:].splitlines() if line.strip()][-10:]
+    if sum(line.count("|") >= 2 or line.count("\t") >= 2 for line in lines) >= 3:
+        return "table"
+    if text.count("```") % 2 or (
+        len(lines) >= 4 and sum(bool(_CODE_END.search(line)) for line in lines) >= 0.6 * len(lines)
+    ):
+        return "code"
+    tail = text[-600:]
+    # Data written on one line (JSON, coordinates) has no lines to count; its punctuation gives it away.
+    marks = sum(map(tail.count, '{}[]"'))
+    if len(tail) >= 120 and marks > 0.04 * len(tail) and marks + sum(map(tail.count, ":,")) > 0.14 * len(tail):
+        return "code"
+    return "prose"

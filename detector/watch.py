@@ -1,0 +1,397 @@
+"""The engine behind whole and streamed scoring: text in, at fixed offsets a finding or a suspicion out.
+
+Checks stand at multiples of STEP characters of the text, never at chunk borders, so verdicts do not depend on them.
+Pure and bounded: holds a tail of at most 4 * LONG characters and the last few hundred tokens.
+Why these rules: DETECTION.md sections 1 and 4.
+"""
+
+import re
+from dataclasses import dataclass
+from itertools import islice
+
+from detector.metrics import char_repeat, duplicate_share, trigram_repeat
+from detector.profile import Profile
+from detector.tail import LONG, SHORT, periods, run_length
+from detector.text import LIST_MARK, TOKEN, WORD, shape, width
+from detector.verdict import LoopClass, Rule
+
+STEP = 32
+KEEP = 4 * LONG
+_TOKENS = 120
+_SEEN = 360
+_SEPARATORS = frozenset("-=_.*#~+·—–…─━═│┃|┄┈ \t\r\n\u3000\u00a0\u2800")
+_ITEM = re.compile(
+    r"[ \t]*(?:[-*+•·#>\"'(\[]*[ \t]*)(?:[\d.:/-]+[ \t]*(?:[.)、:：,，\-]|\Z|(?<=:))[ \t]*)?(?P<body>[^\n]*)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A confirmed repetition; offsets absolute. `period` is 0 for those found by statistics."""
+
+    rule: Rule
+    loop_class: LoopClass
+    unit: str
+    period: int
+    start: int
+    onset: int
+    seen: int
+
+    @property
+    def repeats(self) -> int:
+        return max(1, (self.seen - self.start) // max(1, self.period or len(self.unit)))
+
+
+class Watch:
+    """Follows one text. `push` adds to it, `check(at)` judges all of it up to `at`."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+        self.buf = ""
+        self.base = 0  # absolute offset of buf[0]
+        self.trigram = 0.0
+        self.cycles = 0
+        self.suspect = False
+        self._tokens: list[str] = []
+        self._token_at = 0
+        self._seen: set[tuple[str, str, str]] = set()
+        self._older: set[tuple[str, str, str]] = set()
+        self._score = 0.0
+        self._armed: Rule | None = None  # a statistical rule that held one check ago
+        self._line_at = 0
+        self._bodies: list[str] = []
+
+    def push(self, text: str) -> None:
+        self.buf += text
+
+    def trim(self, at: int) -> None:
+        """Forget what no check at `at` or later can need."""
+        drop = at - self.base - KEEP
+        if drop > LONG:
+            self.buf = self.buf[drop:]
+            self.base += drop
+            self._token_at = max(self._token_at, self.base)
+            self._line_at = max(self._line_at, self.base)
+
+    def check(self, at: int, *, final: bool = False) -> Finding | None:
+        """Judge the text up to absolute offset `at`. `final`: the text ends here."""
+        end = at - self.base
+        self.suspect = False
+        found = self._exact(end, at, final)
+        if found is not None:
+            return found
+        fresh = self._take(end, final)
+        if not self.profile.statistics:
+            return None
+        return self._lines(end, final) or self._statistics(end, at, fresh, final)
+
+    def trigram_of(self, tail: str) -> float:
+        """The trigram metric for a verdict; the higher of what was seen and what the tail shows."""
+        return max(self.trigram, trigram_repeat(tail))
+
+    # -- exact runs -------------------------------------------------------------------------------------------------
+
+    def _exact(self, end: int, at: int, final: bool) -> Finding | None:
+        if end < 8:
+            return None
+        found = self._candidates(end, at, final, anchor=4 if final else 8, least=1, most=SHORT, tries=8)
+        if found is None and end > 2 * SHORT and (final or at % 128 == 0):
+            found = self._candidates(end, at, final, anchor=48, least=SHORT, most=LONG, tries=4)
+        return found
+
+    def _candidates(
+        self, end: int, at: int, final: bool, *, anchor: int, least: int, most: int, tries: int
+    ) -> Finding | None:
+        buf, covered = self.buf, 0
+        for period in periods(buf, end, anchor=anchor, least=least, most=most, tries=tries):
+            if 2 * period > end:
+                return None
+            if period * 2 <= covered or buf[end - period : end] != buf[end - 2 * period : end - period]:
+                continue
+            run = run_length(buf, end, period)
+            if covered and run <= covered:
+                continue
+            covered = max(covered, run)
+            self.suspect = True
+            rule = self._judge(buf[end - period : end], period, run, final)
+            if rule is not None:
+                start = end - run
+                return self._found(rule, period, start, end)
+        return None
+
+    def _found(self, rule: Rule, period: int, start: int, end: int) -> Finding:
+        unit = self.buf[start : start + period]
+        at = self.base + start
+        return Finding(
+            rule=rule, loop_class=class_of(unit, rule), unit=unit, period=period,
+            start=at, onset=at + period, seen=self.base + end,
+        )  # fmt: skip
+
+    def _judge(self, unit: str, period: int, run: int, final: bool) -> Rule | None:
+        """Which exact rule a run of `run` characters with this unit breaks."""
+        p, copies = self.profile, run // period
+        if WORD.search(unit) is None:
+            return Rule.SYMBOL if run >= _symbol_limit(unit, copies) * p.symbols else None
+        size = width(unit)
+        if copies >= p.cycle_count:
+            self.cycles = max(self.cycles, copies)
+            if size * copies >= p.cycle_width:
+                return Rule.CYCLE
+        if copies >= p.block_copies and size >= p.block_width:
+            return Rule.BLOCK
+        if final:
+            nearly = 2.5 if size >= 200 else 3
+            if run >= nearly * period and size >= 40 and p.block_copies <= 3:
+                return Rule.BLOCK
+        if run >= (p.stuck_words if not final else 7) * period and size * copies >= 14:
+            words = TOKEN.findall(unit.casefold() if len(unit) < 64 else "")
+            if (len(words) == 1 and size * copies >= 14) or (final and words and size * copies >= 48):
+                return Rule.STUCK
+        return None
+
+    # -- words ------------------------------------------------------------------------------------------------------
+
+    def _take(self, end: int, final: bool) -> int:
+        """Tokenise what is new up to `end`, leaving a word that may go on; return how many trigrams were known."""
+        buf, begin = self.buf, self._token_at - self.base
+        stop = end
+        if not final:
+            # The last word may go on past this check; it is read with the next one.
+            low = max(begin, end - 64)
+            while stop > low and buf[stop - 1].isalnum() and buf[stop - 1] < "\u3040":
+                stop -= 1
+            if stop == low:
+                stop = end
+        region = buf[max(0, begin - 1) : stop]
+        if begin > 0:
+            lead = region[0]
+            region = region[1:] if lead != "\n" else region
+        else:
+            region = "\n" + region
+        self._token_at = self.base + stop
+        if "\n" in region:
+            region = LIST_MARK.sub("\n", region)
+        new = TOKEN.findall(region.casefold())
+        toks = self._tokens
+        last = toks[-2:] + new
+        toks += new
+        if len(toks) > 3 * _TOKENS:
+            del toks[: len(toks) - _TOKENS]
+        grams = list(zip(last, last[1:], last[2:], strict=False))
+        seen, older = self._seen, self._older
+        known = 0
+        score = self._score
+        for gram in grams:
+            if gram in seen or gram in older:
+                known += 1
+                score += 1.0
+            elif score:
+                seen.add(gram)
+                score = score - 2.0 if score > 2.0 else 0.0
+            else:
+                seen.add(gram)
+        self._score = min(score, 200.0)
+        if len(seen) > _SEEN:
+            self._older, self._seen = seen, set()
+        return known
+
+    def _statistics(self, end: int, at: int, known: int, final: bool) -> Finding | None:
+        """The trigram and char rules: hold first, act when it still holds one check later."""
+        p, rule = self.profile, None
+        window = self._tokens[-_TOKENS:]
+        if self._score >= 14 and len(window) >= 24:
+            self.trigram = share = duplicate_share(window)
+            recent = duplicate_share(window[-60:])
+            if self._score >= 18:
+                self.suspect = self.suspect or shape(self.buf[max(0, end - 600) : end]) == "prose"
+            if (share > p.trigram_repeat or (recent > 0.72 and self._score >= 36)) and self._really(end):
+                rule = Rule.TRIGRAM
+        if rule is None and p.char_rule and (final or at % 96 == 0) and end >= 48:
+            rule = self._characters(end)
+        if rule is None and self._emoji(end):
+            rule = Rule.SYMBOL
+        if rule is not None:
+            self.suspect = True
+            if self._armed is not None or final:
+                return self._vague(rule, end)
+        self._armed = rule if rule is not None or at % 96 == 0 or self._armed is not Rule.CHAR else self._armed
+        return None
+
+    def _really(self, end: int) -> bool:
+        """Tables and code repeat by trade: there the wider, shape-aware value decides."""
+        tail = self.buf[max(0, end - 4800) : end]
+        kind = shape(tail)
+        limit = self.profile.trigram_repeat
+        if kind == "prose":
+            return trigram_repeat(tail, kind) > min(limit, 0.5)
+        return trigram_repeat(tail, kind) > max(limit, 0.62)
+
+    def _characters(self, end: int) -> Rule | None:
+        tail = self.buf[max(0, end - 120) : end]
+        distinct = len(set(tail))
+        # At most 0.65 * 0.65 of 22 + 9 + 5 letters, digits and marks, or of 120**0.92 CJK characters.
+        if distinct > (16 if tail.isascii() else 40):
+            return None
+        tail = self.buf[max(0, end - 720) : end]
+        if WORD.search(tail[-120:]) is None or shape(tail) != "prose":
+            return None
+        letters = sum(map(str.isalpha, tail[-120:]))
+        return Rule.CHAR if letters >= 60 and char_repeat(tail, "prose") > self.profile.char_repeat else None
+
+    def _emoji(self, end: int) -> bool:
+        """A flood of few different symbols that is no exact cycle: emoji sequences, mixed marks."""
+        tail = self.buf[max(0, end - 160) : end]
+        if len(tail) < 160 or tail.isascii() or tail[-1].isalnum() or WORD.search(tail) is not None:
+            return False
+        kinds = set(tail)
+        return len(kinds) <= 16 and len(kinds & _SEPARATORS) * 3 <= len(kinds)
+
+    def _vague(self, rule: Rule, end: int) -> Finding:
+        """Where a repetition found by statistics begins: the start of its dense stretch, first copy included."""
+        low = max(0, end - 8000)
+        text = self.buf[low:end]
+        start, onset, unit = dense_stretch(text)
+        if rule is Rule.SYMBOL:
+            start = len(text)
+            while start and (WORD.search(text[start - 1]) is None and text[start - 1] not in "\n ."):
+                start -= 1
+            onset, unit = start + 16, text[start : start + 16]
+        base = self.base + low
+        loop_class = LoopClass.FORMAT_RUNAWAY if rule is Rule.SYMBOL else _vague_class(text[onset:])
+        return Finding(
+            rule=rule, loop_class=loop_class, unit=unit, period=0,
+            start=base + start, onset=base + min(onset, len(text)), seen=self.base + end,
+        )  # fmt: skip
+
+    # -- lines ------------------------------------------------------------------------------------------------------
+
+    def _lines(self, end: int, final: bool) -> Finding | None:
+        """A list whose numbers go on while its items stay or come round again."""
+        buf = self.buf
+        begin = self._line_at - self.base
+        stop = end if final else buf.rfind("\n", begin, end) + 1
+        if stop <= begin:
+            return None
+        self._line_at = self.base + stop
+        for line in buf[begin:stop].split("\n"):
+            stripped = line.strip()
+            if not stripped:
+                continue
+            match = _ITEM.match(stripped)
+            body = match["body"].strip(" \t.,;:").casefold() if match else ""
+            marked = match is not None and match.start("body") > 0 and stripped[0] in "0123456789-*+•·#"
+            self._bodies.append(body if marked and WORD.search(body) and "|" not in body else "")
+        del self._bodies[:-24]
+        items = self.profile.list_items
+        if _rotates(self._bodies, items) or (final and _rotates(self._bodies, items - 2)):
+            return self._list_found(end)
+        return None
+
+    def _list_found(self, end: int) -> Finding:
+        low = max(0, end - 8000)
+        text = self.buf[low:end]
+        lines, at, offsets = text.split("\n"), 0, []
+        for line in lines:
+            match = _ITEM.match(line.strip())
+            body = match["body"].strip(" \t.,;:").casefold() if match else ""
+            offsets.append((at, body))
+            at += len(line) + 1
+        looping = {b for b in self._bodies if b}
+        start, misses = len(offsets) - 1, 0
+        for i in range(len(offsets) - 1, -1, -1):
+            body = offsets[i][1]
+            if body in looping:
+                start, misses = i, 0
+            elif body:
+                misses += 1
+                if misses > 1:
+                    break
+        bodies: list[str] = []
+        onset = offsets[start][0]
+        for place, body in offsets[start:]:
+            if body and body in bodies:
+                onset = place
+                break
+            if body:
+                bodies.append(body)
+        base = self.base + low
+        return Finding(
+            rule=Rule.ENUMERATION, loop_class=LoopClass.FORMAT_RUNAWAY, unit="\n".join(bodies)[:4096], period=0,
+            start=base + offsets[start][0], onset=base + onset, seen=self.base + end,
+        )  # fmt: skip
+
+
+def _rotates(bodies: list[str], items: int) -> bool:
+    last = bodies[-items:]
+    if len(last) < items or items < 4 or not all(last):
+        return False
+    distinct = set(last)
+    if len(distinct) <= max(1, items // 4):
+        return max(map(len, distinct)) >= 2
+    wide = bodies[-20:]
+    return (
+        len(wide) >= 20
+        and all(wide)
+        and len(set(wide)) <= 10
+        and bodies[-10:] == bodies[-10 - len(set(wide)) : -len(set(wide))]
+    )
+
+
+def _symbol_limit(unit: str, copies: int) -> int:
+    """Least length of a run of symbols that is no decoration."""
+    if unit.isspace():
+        return 1000
+    if set(unit) <= _SEPARATORS:
+        return 300 if len(unit) == 1 or "\n" in unit or copies >= 64 else 400
+    if unit.isascii():
+        return 120
+    return 48
+
+
+def class_of(unit: str, rule: Rule) -> LoopClass:
+    """The class of an exact run, by its unit."""
+    if rule is Rule.SYMBOL or WORD.search(unit) is None:
+        return LoopClass.FORMAT_RUNAWAY
+    size = width(unit)
+    words = TOKEN.findall(unit[:400])
+    if unit.lstrip()[:1] in "<&|" and size < 100:
+        return LoopClass.FORMAT_RUNAWAY
+    if len(words) <= 1 or (len(set(words)) == 1 and size <= 40) or len(unit) <= 2:
+        return LoopClass.STUCK
+    if size > 160 or (unit.strip().count("\n") >= 2 and size > 100):
+        return LoopClass.PARAGRAPH_LOOP
+    return LoopClass.PHRASE_LOOP if size <= 40 else LoopClass.SENTENCE_LOOP
+
+
+def _vague_class(text: str) -> LoopClass:
+    kinds = len(set(TOKEN.findall(text[-400:].casefold())))
+    if kinds <= 3:
+        return LoopClass.STUCK
+    return LoopClass.PHRASE_LOOP if kinds <= 14 else LoopClass.SENTENCE_LOOP
+
+
+def dense_stretch(text: str) -> tuple[int, int, str]:
+    """(start of the first copy, first character said again, the unit) of the repetition that `text` ends in."""
+    spans = [(m.start(), m.group().casefold()) for m in TOKEN.finditer(text)]
+    first: dict[tuple[str, str, str], int] = {}
+    words = [w for _, w in spans]
+    flags: list[int] = []
+    for i, gram in enumerate(zip(words, islice(words, 1, None), islice(words, 2, None), strict=False)):
+        before = first.get(gram, -1)
+        flags.append(before)
+        if before < 0:
+            first[gram] = i
+    best, score, onset = 0.0, 0.0, max(0, len(flags) - 1)
+    for i in range(len(flags) - 1, -1, -1):
+        score += 1.0 if flags[i] >= 0 else -2.0
+        if score > best:
+            best, onset = score, i
+        elif score < best - 60:
+            break
+    if not flags:
+        return 0, min(len(text), 32), text[:32]
+    origin = flags[onset] if flags[onset] >= 0 else onset
+    if onset - origin > 160:  # said long before, not just before
+        origin = onset
+    start, begin = spans[origin][0], spans[onset][0]
+    return start, begin, text[start:begin] or text[begin : begin + 32]
