@@ -36,6 +36,10 @@ class Attempt:
     served_model: str = ""
     verdict: Verdict | None = None
     suppressed_chars: int = 0
+    held_chars: int = 0
+    recoveries: int = 0
+    """Loops inside this reply that ended by themselves; they were cleaned away."""
+    detector_errors: int = 0
     hard_stop: bool = False
     stream: bool = False
 
@@ -46,3 +50,8 @@ class Piece:
 
     data: bytes
     text: str = ""
+    reasoning: str = ""
+    tools: bool = False
+    finish_reason: str | None = None
+    usage: bool = False
+    """The event carries what was billed."""

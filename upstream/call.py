@@ -19,6 +19,8 @@ class Call:
     """The conversation's previous reply, for restatement."""
     repetition_allowed: bool = False
     guarded: bool = True
+    path: str = "/chat/completions"
+    """Appended to the endpoint's `base_url`; what is no chat and no completion is carried, not judged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

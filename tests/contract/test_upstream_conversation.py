@@ -1,0 +1,157 @@
+"""One conversation with a model, over real sockets: what each illness of an upstream amounts to."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+
+from base.clock import SystemClock
+from base.faults import Fault
+from tests.support.scripted import ScriptedUpstream
+from upstream.attempt import Attempt, Piece
+from upstream.call import Call, Endpoint, Timeouts
+from upstream.client import Upstream
+
+QUICK = Timeouts(connect_s=1, first_text_s=0.5, idle_s=0.4, total_s=8)
+
+
+@pytest.fixture
+async def up() -> AsyncIterator[ScriptedUpstream]:
+    async with ScriptedUpstream() as server:
+        yield server
+
+
+@pytest.fixture
+async def upstream() -> AsyncIterator[Upstream]:
+    transport = httpx.AsyncHTTPTransport()
+    yield Upstream(transport, SystemClock())
+    await transport.aclose()
+
+
+def call(name: str, *, stream: bool, ask: str = "请讲一个故事") -> Call:
+    body = {"model": "m", "messages": [{"role": "user", "content": f"{ask} [[{name}]]"}]}
+    return Call(body=body | {"stream_options": {"include_usage": True}}, stream=stream)
+
+
+async def run(
+    upstream: Upstream, up: ScriptedUpstream, name: str, *, stream: bool, timeouts: Timeouts = QUICK, ask: str = "请讲"
+) -> tuple[Attempt, list[Piece]]:
+    endpoint = Endpoint(base_url=up.base_url, upstream_model="real-name", api_key="k", extra_body={"top_k": 5})
+    if not stream:
+        return await upstream.complete(call(name, stream=False, ask=ask), endpoint, timeouts), []
+    reply = upstream.stream(call(name, stream=True, ask=ask), endpoint, timeouts)
+    pieces = [piece async for piece in reply]
+    assert reply.attempt is not None
+    return reply.attempt, pieces
+
+
+BOTH = [
+    pytest.param("healthy", None, id="healthy"),
+    pytest.param("tools", None, id="a tool-only turn is fine"),
+    pytest.param("stuck", Fault.REPETITION, id="stuck"),
+    pytest.param("phrase_loop", Fault.REPETITION, id="phrase loop"),
+    pytest.param("sentence_loop", Fault.REPETITION, id="sentence loop"),
+    pytest.param("paragraph_loop", Fault.REPETITION, id="paragraph loop"),
+    pytest.param("empty", Fault.EMPTY, id="empty text"),
+    pytest.param("choices_empty", Fault.EMPTY, id="choices []"),
+    pytest.param("refusal", Fault.REFUSAL, id="content filter"),
+    pytest.param("reasoning_length", Fault.LENGTH_IN_REASONING, id="limit went to reasoning"),
+    pytest.param("repetition_finish", Fault.REPETITION, id="the upstream itself says it looped"),
+    pytest.param("reasoning_loop", None, id="a looped thought does not drop the text after it"),
+    pytest.param("500", Fault.SERVER_ERROR, id="500"),
+    pytest.param("429", Fault.RATE_LIMITED, id="429"),
+    pytest.param("401", Fault.FORBIDDEN, id="401"),
+    pytest.param("400", Fault.REJECTED, id="400"),
+    pytest.param("context", Fault.CONTEXT_TOO_LONG, id="400 context too long"),
+    pytest.param("cut", Fault.BROKEN_STREAM, id="cut"),
+    pytest.param("garbage", Fault.GARBLED_PROTOCOL, id="garbage"),
+    pytest.param("error_in_stream", Fault.SERVER_ERROR, id="error object under 200"),
+]
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize(("name", "fault"), BOTH)
+async def test_the_same_illness_has_the_same_name_whole_and_streamed(
+    upstream: Upstream, up: ScriptedUpstream, name: str, fault: Fault | None, stream: bool
+) -> None:
+    attempt, pieces = await run(upstream, up, name, stream=stream)
+    assert attempt.fault == fault, attempt.detail
+    assert (attempt.retry_after_s == 2.0) == (name == "429")
+    if fault is None:
+        assert attempt.usage.completion_tokens > 0
+        assert "".join(p.text for p in pieces) == (attempt.text if stream else "")
+    if fault in (Fault.EMPTY, Fault.REFUSAL, Fault.SERVER_ERROR, Fault.GARBLED_PROTOCOL):
+        assert pieces == [], "nothing may be sent of a reply that never began"
+    if fault is Fault.REPETITION:
+        assert not any(p.finish_reason for p in pieces)
+
+
+@pytest.mark.parametrize("name", ["stuck", "phrase_loop", "sentence_loop", "paragraph_loop"])
+@pytest.mark.parametrize("ask", ["请讲一个故事", "tell a story"])
+async def test_a_streamed_loop_is_cut_after_two_copies_and_the_upstream_is_closed(
+    upstream: Upstream, up: ScriptedUpstream, name: str, ask: str
+) -> None:
+    up.delay_s = 0.001
+    attempt, pieces = await run(upstream, up, name, stream=True, ask=ask)
+    sent = "".join(p.text for p in pieces)
+    assert attempt.fault is Fault.REPETITION
+    assert attempt.verdict is not None and attempt.verdict.degenerate
+    assert sent.startswith(attempt.text)
+    assert len(sent) <= len(attempt.raw_text) < 800
+    for _ in range(100):
+        if not up.open_streams:
+            break
+        await asyncio.sleep(0.01)
+    assert up.open_streams == 0
+
+
+async def test_model_key_and_extra_fields_are_the_endpoints(upstream: Upstream, up: ScriptedUpstream) -> None:
+    await run(upstream, up, "healthy", stream=False)
+    assert up.requests[-1]["model"] == "real-name"
+    assert up.requests[-1]["top_k"] == 5
+
+
+@pytest.mark.parametrize(
+    ("name", "fault", "timeouts"),
+    [
+        pytest.param("hang", Fault.TIMEOUT_FIRST_TEXT, QUICK, id="no answer at all"),
+        pytest.param("keepalive_only", Fault.TIMEOUT_FIRST_TEXT, QUICK, id="keep-alives are no text"),
+        pytest.param("stall", Fault.TIMEOUT_IDLE, QUICK, id="silence in the middle"),
+        pytest.param("slow", Fault.TIMEOUT_TOTAL, Timeouts(total_s=0.8), id="longer than the whole may take"),
+    ],
+)
+async def test_each_limit_of_a_stream_has_its_own_name(
+    upstream: Upstream, up: ScriptedUpstream, name: str, fault: Fault, timeouts: Timeouts
+) -> None:
+    attempt, _ = await run(upstream, up, name, stream=True, timeouts=timeouts)
+    assert attempt.fault is fault
+
+
+async def test_a_whole_reply_is_bounded_by_its_total(upstream: Upstream, up: ScriptedUpstream) -> None:
+    attempt, _ = await run(upstream, up, "hang", stream=False, timeouts=Timeouts(total_s=0.2))
+    assert attempt.fault is Fault.TIMEOUT_TOTAL
+
+
+async def test_a_reader_who_leaves_closes_the_upstream_and_blames_nobody(
+    upstream: Upstream, up: ScriptedUpstream
+) -> None:
+    up.delay_s = 0.005
+    endpoint = Endpoint(base_url=up.base_url, upstream_model="m")
+    reply = upstream.stream(call("healthy", stream=True), endpoint, QUICK)
+    async for _ in reply:
+        break
+    await reply.aclose()
+    assert reply.attempt is not None and reply.attempt.fault is Fault.ABANDONED
+    await asyncio.sleep(0.2)
+    assert up.open_streams == 0
+
+
+async def test_nobody_listening_is_connect_failed(upstream: Upstream) -> None:
+    async with ScriptedUpstream() as server:
+        gone = server.base_url
+    endpoint = Endpoint(base_url=gone, upstream_model="m")
+    assert (await upstream.complete(call("healthy", stream=False), endpoint, QUICK)).fault is Fault.CONNECT_FAILED
+    reply = upstream.stream(call("healthy", stream=True), endpoint, QUICK)
+    assert [piece async for piece in reply] == []
+    assert reply.attempt is not None and reply.attempt.fault is Fault.CONNECT_FAILED

@@ -1,0 +1,157 @@
+"""One judged conversation with one model, over any httpx transport.
+
+Acts: sends one request, reads one reply, and says in an Attempt what came of it. Never raises for what a model did;
+raises only CancelledError. The transport is called directly: httpx.AsyncClient costs 150 to 270 µs a call on top of any transport.
+"""
+
+import asyncio
+from functools import lru_cache
+from typing import Any
+
+import httpx
+import msgspec
+
+from base.clock import Clock
+from base.faults import Fault
+from detector import GatePolicy, score
+from detector.verdict import CLEAN
+from upstream.attempt import Attempt, Usage
+from upstream.call import Call, Endpoint, Timeouts
+from upstream.errors import CAUGHT, Garbled, Refused, TimedOut, UpstreamError, mapped, refusal
+from upstream.judge import fault_of, verdict_with_finish
+from upstream.shapes import Choice, Delta, decode_event, has_tools, text_of
+from upstream.stream import ReplyStream
+
+JUDGED_PATHS = frozenset({"/chat/completions", "/completions"})
+
+
+class Upstream:
+    """Speaks to models. `transport` is shared and stays open; whoever made it closes it."""
+
+    def __init__(self, transport: httpx.AsyncBaseTransport, clock: Clock, gate: GatePolicy | None = None) -> None:
+        self._transport = transport
+        self._clock = clock
+        self._gate = gate or GatePolicy()
+
+    async def complete(self, call: Call, endpoint: Endpoint, timeouts: Timeouts) -> Attempt:
+        """Ask for a whole reply and judge it. `total_s` bounds everything, `connect_s` the connecting."""
+        clock = self._clock
+        started_at, began = clock.now_s(), clock.monotonic_s()
+        status: int | None = None
+        try:
+            limit = asyncio.timeout(clock.real_s(max(0.0, timeouts.total_s)))
+            async with limit:
+                response = await self._send(call, endpoint, timeouts)
+                status = response.status_code
+                try:
+                    body = await response.aread()
+                finally:
+                    await response.aclose()
+            judged = _judged(call, response, body)
+        except UpstreamError as error:
+            failed: UpstreamError = error
+        except TimeoutError:
+            failed = TimedOut(Fault.TIMEOUT_TOTAL, "total")
+        except CAUGHT as error:
+            failed = mapped(error)
+        else:
+            elapsed = clock.monotonic_s() - began
+            return Attempt(started_at=started_at, elapsed_s=elapsed, first_text_s=elapsed, status=status, **judged)
+        return Attempt(
+            started_at=started_at,
+            elapsed_s=clock.monotonic_s() - began,
+            status=status,
+            fault=failed.fault,
+            detail=failed.detail,
+            retry_after_s=failed.retry_after_s,
+        )
+
+    def stream(self, call: Call, endpoint: Endpoint, timeouts: Timeouts) -> ReplyStream:
+        """A reply as pieces cleared for sending; nothing is sent before the first iteration."""
+
+        async def send() -> httpx.Response:
+            return await self._send(call, endpoint, timeouts)
+
+        return ReplyStream(send, call, timeouts, self._clock, self._gate)
+
+    async def _send(self, call: Call, endpoint: Endpoint, timeouts: Timeouts) -> httpx.Response:
+        body = {**call.body, **(endpoint.extra_body or {}), "model": endpoint.upstream_model}
+        if call.stream or "stream" in body:
+            body["stream"] = call.stream
+        url, headers = _address(endpoint.base_url + call.path, endpoint.api_key)
+        request = httpx.Request(
+            "POST",
+            url,
+            headers=headers,
+            content=msgspec.json.encode(body),
+            extensions={"timeout": {"connect": self._clock.real_s(timeouts.connect_s)}},
+        )
+        return await self._transport.handle_async_request(request)
+
+
+@lru_cache(maxsize=1024)
+def _address(url: str, api_key: str) -> tuple[httpx.URL, tuple[tuple[str, str], ...]]:
+    """URL and headers of an endpoint, parsed once."""
+    headers = [
+        ("content-type", "application/json"),
+        ("accept", "application/json, text/event-stream"),
+        # A compressed stream arrives in lumps: the compressor waits for more.
+        ("accept-encoding", "identity"),
+        ("user-agent", "pointsman"),
+    ]
+    if api_key:
+        headers.append(("authorization", f"Bearer {api_key}"))
+    return httpx.URL(url), tuple(headers)
+
+
+def error_of(response: httpx.Response, body: bytes) -> UpstreamError:
+    """Our error for a reply whose status is no success."""
+    try:
+        decoded: Any = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        decoded = None
+    return refusal(response.status_code, decoded, response.headers.get("retry-after"))
+
+
+def _judged(call: Call, response: httpx.Response, body: bytes) -> dict[str, Any]:
+    """The fields of an Attempt that a whole reply decides. Raises UpstreamError."""
+    if not 200 <= response.status_code < 300:
+        raise error_of(response, body)
+    try:
+        reply = msgspec.json.decode(body)
+        event = decode_event(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise Garbled(Fault.GARBLED_PROTOCOL, "reply is not the promised JSON", status=response.status_code) from None
+    if event.failed:
+        # Several vendors answer 200 and put the error in the body.
+        raise Refused(Fault.SERVER_ERROR, "error object under status 200", status=response.status_code)
+    found: dict[str, Any] = {
+        "reply": reply,
+        "usage": event.usage.usage() if event.usage else Usage(),
+        "served_model": event.model or "",
+    }
+    if call.path not in JUDGED_PATHS:
+        return found
+    return found | _judged_choice(call, event.choices[0] if event.choices else Choice())
+
+
+def _judged_choice(call: Call, choice: Choice) -> dict[str, Any]:
+    message = choice.message or Delta()
+    text = choice.text if choice.text is not None else text_of(message.content)
+    reasoning = text_of(message.reasoning_content) or text_of(message.reasoning)
+    verdict = CLEAN
+    if call.guarded and text:
+        verdict = score(text, previous=call.previous, profile=call.profile, repetition_allowed=call.repetition_allowed)
+    elif call.guarded and reasoning:
+        verdict = score(reasoning, repetition_allowed=call.repetition_allowed)
+    finish = choice.finish_reason
+    verdict = verdict_with_finish(verdict, finish)
+    fault = fault_of(
+        text=text,
+        reasoning=reasoning,
+        tools=has_tools(message),
+        refusal=bool(message.refusal),
+        finish_reason=finish,
+        verdict=verdict,
+    )
+    return {"text": text, "raw_text": text, "finish_reason": finish, "verdict": verdict, "fault": fault}

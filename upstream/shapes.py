@@ -1,0 +1,72 @@
+"""The fields of a vendor's JSON that we read; everything else passes by undecoded.
+
+Types are as wide as vendors are loose: `content` may be a list of parts, `choices` null, `usage` half empty.
+"""
+
+from typing import Any
+
+import msgspec
+
+from upstream.attempt import Usage
+
+
+class UsageShape(msgspec.Struct):
+    prompt_tokens: int | float | None = None
+    completion_tokens: int | float | None = None
+
+    def usage(self) -> Usage:
+        return Usage(prompt_tokens=int(self.prompt_tokens or 0), completion_tokens=int(self.completion_tokens or 0))
+
+
+class Delta(msgspec.Struct):
+    content: Any = None
+    reasoning_content: Any = None
+    reasoning: Any = None
+    refusal: str | None = None
+    tool_calls: msgspec.Raw = msgspec.Raw()
+    function_call: msgspec.Raw = msgspec.Raw()
+
+
+class Choice(msgspec.Struct):
+    delta: Delta | None = None
+    message: Delta | None = None
+    text: str | None = None
+    finish_reason: str | None = None
+
+
+class Event(msgspec.Struct):
+    """One stream event or one whole reply. `error`, and `object: "error"`, are how vendors fail under status 200."""
+
+    choices: list[Choice] | None = None
+    usage: UsageShape | None = None
+    model: str | None = None
+    error: Any = None
+    object: str | None = None
+    code: Any = None
+    message: Any = None
+
+    @property
+    def failed(self) -> bool:
+        return bool(self.error) or self.object == "error" or (not self.choices and bool(self.code and self.message))
+
+
+decode_event = msgspec.json.Decoder(Event).decode
+"""Raises msgspec.DecodeError (ValidationError is one) for what is no such object."""
+
+
+def text_of(value: Any) -> str:
+    """The text of a content field: a string, or the text parts of a list of parts."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        texts = (p.get("text") for p in value if isinstance(p, dict))
+        return "".join(t for t in texts if isinstance(t, str))
+    return ""
+
+
+def has_tools(delta: Delta) -> bool:
+    """Whether a delta or message calls a tool: absent, `null`, `[]` and `{}` call none."""
+    return bytes(delta.tool_calls) not in _NO_TOOLS or bytes(delta.function_call) not in _NO_TOOLS
+
+
+_NO_TOOLS = (b"", b"null", b"[]", b"{}")
