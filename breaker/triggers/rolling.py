@@ -16,8 +16,9 @@ def streak(view: View, policy: BreakerPolicy) -> int:
     An empty evaluation holds the streak; more than `rolling_empty_min` empty minutes on end break it.
     """
     run = empty = 0
-    # Only whole windows: after a reset the rule again takes its full 15 minutes.
-    for minute in range(view.first + policy.rolling_window_min - 1, view.last + 1):
+    # Only whole windows: a model just started, or just reset, again needs its full 15 minutes.
+    first = min((minute for minute, row in view.by_minute.items() if row.n), default=view.last + 1)
+    for minute in range(first + policy.rolling_window_min - 1, view.last + 1):
         empty = 0 if view.at(minute).n else empty + 1
         seen = view.window(policy.rolling_window_min, ending=minute)
         if empty > policy.rolling_empty_min:
