@@ -1,0 +1,30 @@
+"""`pointsman check FILE`: is this a configuration that would start?"""
+
+import os
+from pathlib import Path
+
+import typer
+
+from pointsman.settings import Settings, SettingsError, load
+
+DEFAULT_FILE = Path("pointsman.yaml")
+
+
+def check(file: Path = typer.Argument(DEFAULT_FILE, help="The configuration file.")) -> None:
+    """Check FILE whole; every mistake is named with its line. Exit 0: it would start. 2: it would not."""
+    settings = settings_or_exit(file)
+    models, routes = len(settings.models), len(settings.routes)
+    typer.echo(f"{file}: fine; {models} models, {routes} routes, {len(settings.alerts.channels)} alert channels")
+
+
+def settings_or_exit(file: Path) -> Settings:
+    """The settings of `file`; tells what is wrong and exits with 2 otherwise."""
+    try:
+        return load(file, os.environ)
+    except SettingsError as error:
+        typer.echo(str(error), err=True)
+    except UnicodeDecodeError:
+        typer.echo(f"{file}: is not UTF-8 text", err=True)
+    except OSError as error:
+        typer.echo(f"{file}: {error.strerror}", err=True)
+    raise typer.Exit(2)

@@ -1,0 +1,13 @@
+"""The command line: what each word does is in the module of that name."""
+
+import typer
+
+from pointsman.cli import check
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="Routes LLM calls and takes looping models off.")
+app.command("check")(check.check)
+
+
+@app.callback()
+def about() -> None:
+    """Routes LLM calls across models and takes a model off the line when it is alive but talks rubbish."""

@@ -1,0 +1,256 @@
+"""File + environment → every room's policy, once.
+
+In:  the text of pointsman.yaml and the environment.  Out: Settings, frozen and whole.
+Raises SettingsError, which names every mistake with its line, and for an unknown key what was probably meant.
+Nothing falls back quietly: a key that is not understood stops the start.
+"""
+
+import difflib
+from collections.abc import Iterator, Mapping
+from pathlib import Path as File
+from typing import Annotated, Any, Literal, Self, get_args
+
+from pydantic import AnyHttpUrl, BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+
+from breaker.policy import BreakerPolicy
+from detector.policy import GatePolicy
+from pointsman.yaml_lines import Lines, Mistake, Path, SettingsError, dotted, read
+from router.policy import RouterPolicy
+from router.topology import KNOWN_SCENES, Candidate, Model, Route, Topology, WhenDown
+from upstream.call import Endpoint, Timeouts
+
+__all__ = ["AlertSettings", "ChannelSettings", "Settings", "SettingsError", "load", "parse"]
+
+Name = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[^\s\x00-\x1f]+$")]
+Seconds = Annotated[float, Field(gt=0, le=3_600)]
+Capability = Literal["json_schema", "logprobs", "prefill", "repetition_penalty", "min_p", "stream_usage", "tools"]
+
+
+class Part(BaseModel):
+    """A part of the file: frozen, and refuses keys it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class EndpointSettings(Part):
+    base_url: AnyHttpUrl
+    """Ends before `/chat/completions`."""
+    model: Annotated[str, Field(min_length=1, max_length=256)]
+    """The name the vendor knows."""
+    api_key: SecretStr = SecretStr("")
+    extra_body: dict[str, Any] = Field(default_factory=dict)
+    """Fields added to each request body."""
+
+
+class ModelSettings(Part):
+    vendor: str = ""
+    endpoints: Annotated[list[EndpointSettings], Field(min_length=1)]
+    """The first is primary, the others the same vendor's spares."""
+    capabilities: frozenset[Capability] = frozenset()
+
+
+class CandidateSettings(Part):
+    model: Name
+    weight: Annotated[float, Field(ge=0, le=1e6)] = 1.0
+    """Relative within its priority; 0 takes it out."""
+    priority: Annotated[int, Field(ge=0, le=1_000)] = 0
+    """The lowest is tried first."""
+
+
+class TimeoutSettings(Part):
+    connect_s: Seconds = 5.0
+    first_text_s: Seconds = 30.0
+    idle_s: Seconds = 20.0
+    total_s: Seconds = 120.0
+
+
+class RouteSettings(Part):
+    candidates: Annotated[list[CandidateSettings], Field(min_length=1)]
+    scene: str = "chat"
+    language: str | None = None
+    profile: str | None = None
+    phrases: bool = True
+    when_down: WhenDown = WhenDown.PHRASE
+    splice: bool = True
+    anti_repetition: bool | None = None
+    timeouts: TimeoutSettings = TimeoutSettings()
+    deadline_s: Seconds = 120.0
+
+
+class ChannelSettings(Part):
+    """One group robot. `secret` signs each message (WeCom has none: its key is in the URL)."""
+
+    kind: Literal["wecom", "dingtalk"]
+    url: SecretStr
+    secret: SecretStr = SecretStr("")
+
+    @model_validator(mode="after")
+    def _url(self) -> Self:
+        if not self.url.get_secret_value().startswith(("http://", "https://")):
+            raise ValueError("url must start with http:// or https://")
+        return self
+
+
+class AlertSettings(Part):
+    channels: dict[Name, ChannelSettings] = Field(default_factory=dict)
+    language: Literal["zh", "en"] = "zh"
+
+
+class Settings(Part):
+    """The whole file."""
+
+    listen: Annotated[str, Field(pattern=r"^(\[[0-9a-fA-F:.]+\]|[^\s:\[\]]+):\d{1,5}$")] = "127.0.0.1:8080"
+    admin_listen: Annotated[str, Field(pattern=r"^(\[[0-9a-fA-F:.]+\]|[^\s:\[\]]+):\d{1,5}$")] = "127.0.0.1:8081"
+    data_dir: File = File("var")
+    """Where SQLite and the first admin token's notice live."""
+    redis_url: SecretStr | None = None
+    """None: an embedded Valkey is started."""
+    sql_url: SecretStr | None = None
+    """None: SQLite in `data_dir`."""
+    time_scale: Annotated[float, Field(gt=0, le=10_000)] = 1.0
+    """Divides every duration; only the demo uses anything but 1."""
+    require_keys: bool = False
+    """Whether callers need an app key even while none was made."""
+    drain_s: Annotated[float, Field(ge=0, le=600)] = 30.0
+    """After SIGTERM streams may go on for so long."""
+    models: Annotated[dict[Name, ModelSettings], Field(min_length=1)]
+    routes: Annotated[dict[Name, RouteSettings], Field(min_length=1)]
+    scenes: list[Name] = Field(default_factory=list)
+    """Scenes beside the known ones."""
+    router: RouterPolicy = RouterPolicy()
+    breaker: BreakerPolicy = BreakerPolicy()
+    gate: GatePolicy = GatePolicy()
+    alerts: AlertSettings = AlertSettings()
+
+    def sql(self) -> str:
+        """The database URL; a secret."""
+        if self.sql_url is not None:
+            return self.sql_url.get_secret_value()
+        return f"sqlite:///{self.data_dir.resolve() / 'pointsman.db'}"
+
+    def address(self, *, admin: bool = False) -> tuple[str, int]:
+        host, _, port = (self.admin_listen if admin else self.listen).rpartition(":")
+        return host.strip("[]"), int(port)
+
+    def topology(self) -> Topology:
+        models = {name: _model(name, model) for name, model in self.models.items()}
+        routes = {name: _route(name, route) for name, route in self.routes.items()}
+        return Topology(models=models, routes=routes, scenes=KNOWN_SCENES | frozenset(self.scenes))
+
+
+def load(file: File, environment: Mapping[str, str]) -> Settings:
+    """Read and check `file`. Raises SettingsError, OSError."""
+    return parse(file.read_text(encoding="utf-8-sig"), environment, name=str(file))
+
+
+def parse(text: str, environment: Mapping[str, str], *, name: str = "") -> Settings:
+    """Check `text` whole. Raises SettingsError with all mistakes at once."""
+    data, lines = read(text, environment, name)
+    if not isinstance(data, dict):
+        raise SettingsError([Mistake(line=1, where="", what="must be a mapping: models, routes, …")], name)
+    try:
+        settings = Settings.model_validate(data)
+    except ValidationError as error:
+        raise SettingsError([_mistake(dict(e), lines) for e in error.errors(include_url=False)], name) from None
+    if contradictions := list(_contradictions(settings, lines)):
+        raise SettingsError(contradictions, name)
+    return settings
+
+
+def _contradictions(settings: Settings, lines: Lines) -> Iterator[Mistake]:
+    scenes = KNOWN_SCENES | set(settings.scenes)
+    for name, route in settings.routes.items():
+        path: Path = ("routes", name)
+        seen: set[str] = set()
+        for at, candidate in enumerate(route.candidates):
+            here: Path = (*path, "candidates", at, "model")
+            if candidate.model not in settings.models:
+                what = f"no model named {candidate.model!r}{_hint(candidate.model, settings.models)}"
+                yield Mistake(line=lines.of(here), where=dotted(here), what=what)
+            if candidate.model in seen:
+                yield Mistake(line=lines.of(here), where=dotted(here), what=f"{candidate.model!r} is listed twice")
+            seen.add(candidate.model)
+        if all(candidate.weight == 0 for candidate in route.candidates):
+            yield Mistake(line=lines.of(path), where=dotted(path), what="no candidate has a weight above 0")
+        if route.scene not in scenes:
+            here = (*path, "scene")
+            what = f"unknown scene {route.scene!r}{_hint(route.scene, scenes)}; new ones go under `scenes`"
+            yield Mistake(line=lines.of(here), where=dotted(here), what=what)
+        if route.when_down is WhenDown.PHRASE and not route.phrases and "when_down" in route.model_fields_set:
+            here = (*path, "when_down")
+            yield Mistake(line=lines.of(here), where=dotted(here), what="phrase contradicts `phrases: false`")
+    if settings.listen == settings.admin_listen and settings.address()[1] != 0:
+        yield Mistake(line=lines.of(("admin_listen",)), where="admin_listen", what="is the same address as `listen`")
+    for key in ("listen", "admin_listen"):
+        if settings.address(admin=key == "admin_listen")[1] > 65_535:
+            yield Mistake(line=lines.of((key,)), where=key, what="port must be 0..65535")
+
+
+def _mistake(error: Mapping[str, Any], lines: Lines) -> Mistake:
+    path: Path = tuple(error["loc"])
+    if error["type"] == "extra_forbidden":
+        what = f"unknown key{_hint(str(path[-1]), _keys_at(path[:-1]))}"
+    elif error["type"] == "missing":
+        what = "is missing"
+    else:
+        what = str(error["msg"]).removeprefix("Value error, ")
+    return Mistake(line=lines.of(path), where=dotted(path), what=what)
+
+
+def _hint(word: str, known: Any) -> str:
+    """`; did you mean x?` or the list of what is known, if short."""
+    names = sorted(known)
+    near = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
+    if near:
+        return f"; did you mean {near[0]!r}?"
+    return f"; known: {', '.join(names)}" if 0 < len(names) <= 12 else ""
+
+
+def _keys_at(path: Path) -> list[str]:
+    """The keys that may stand at `path`, found by walking the models' fields."""
+    here: type[BaseModel] | None = Settings
+    rest = list(path)
+    while rest and here is not None:
+        field = here.model_fields.get(str(rest.pop(0)))
+        if field is None:
+            return []
+        inner = _models_in(field.annotation)
+        here = inner[0] if inner else None
+        if rest and (isinstance(rest[0], int) or (here is not None and rest[0] not in here.model_fields)):
+            rest.pop(0)  # the index of a list or the name of a mapping's entry
+    return list(here.model_fields) if here is not None else []
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [found for argument in get_args(annotation) for found in _models_in(argument)]
+
+
+def _model(name: str, settings: ModelSettings) -> Model:
+    endpoints = tuple(
+        Endpoint(
+            base_url=str(e.base_url).rstrip("/"),
+            upstream_model=e.model,
+            api_key=e.api_key.get_secret_value(),
+            extra_body=e.extra_body or None,
+        )
+        for e in settings.endpoints
+    )
+    return Model(name=name, vendor=settings.vendor, endpoints=endpoints, capabilities=frozenset(settings.capabilities))
+
+
+def _route(name: str, settings: RouteSettings) -> Route:
+    return Route(
+        name=name,
+        candidates=tuple(Candidate(model=c.model, weight=c.weight, priority=c.priority) for c in settings.candidates),
+        scene=settings.scene,
+        language=settings.language,
+        profile=settings.profile,
+        phrases=settings.phrases,
+        when_down=settings.when_down,
+        splice=settings.splice,
+        anti_repetition=settings.anti_repetition,
+        timeouts=Timeouts(**settings.timeouts.model_dump()),
+        deadline_s=settings.deadline_s,
+    )

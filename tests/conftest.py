@@ -1,0 +1,14 @@
+"""What every test run ends with: the parts that were not run, and why."""
+
+import pytest
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print `NOT RUN: part, why` once for each reason of each file."""
+    told = set()
+    for report in terminalreporter.stats.get("skipped", []):
+        part = report.nodeid.partition("::")[0]
+        why = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        told.add((part, why.removeprefix("Skipped: ")))
+    for part, why in sorted(told):
+        terminalreporter.write_line(f"NOT RUN: {part}, {why}")

@@ -1,0 +1,83 @@
+"""The configuration file: what is read, and how a mistake is told."""
+
+from pathlib import Path
+
+import pytest
+
+from pointsman.settings import SettingsError, parse
+from router.topology import WhenDown
+
+GOOD = """\
+models:
+  a:
+    endpoints:
+      - {base_url: "http://127.0.0.1:1/v1/", model: m, api_key: "${KEY}"}
+  b:
+    endpoints:
+      - {base_url: "http://127.0.0.1:2/v1", model: m}
+routes:
+  chat:
+    when_down: error
+    candidates:
+      - {model: a, weight: 3}
+      - {model: b, priority: 1}
+"""
+
+
+def mistakes(text: str) -> str:
+    with pytest.raises(SettingsError) as caught:
+        parse(text, {"KEY": "s3cret"})
+    return str(caught.value)
+
+
+def test_a_good_file_becomes_models_and_routes() -> None:
+    topology = parse(GOOD, {"KEY": "s3cret"}).topology()
+    assert topology.models["a"].endpoints[0].base_url == "http://127.0.0.1:1/v1"
+    assert topology.models["a"].endpoints[0].api_key == "s3cret"
+    assert [c.priority for c in topology.routes["chat"].candidates] == [0, 1]
+    assert topology.routes["chat"].when_down is WhenDown.ERROR
+
+
+def test_secrets_are_never_printed() -> None:
+    settings = parse(GOOD + "redis_url: redis://u:s3cret@h/0\n", {"KEY": "s3cret"})
+    assert "s3cret" not in repr(settings)
+    assert "s3cret" not in repr(settings.topology())
+
+
+def test_it_listens_on_this_machine_only_unless_told() -> None:
+    assert parse(GOOD, {"KEY": ""}).address() == ("127.0.0.1", 8080)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        pytest.param(GOOD.replace("when_down", "when_dwon"), "line 10: routes.chat.when_dwon: unknown key; did you mean 'when_down'?", id="unknown key"),
+        pytest.param(GOOD.replace("base_url: \"http://127.0.0.1:2", "base_uri: \"http://127.0.0.1:2"), "line 7: models.b.endpoints[0].base_uri: unknown key; did you mean 'base_url'?", id="unknown key in a list"),
+        pytest.param(GOOD + "breaker: {warn_rato: 0.1}\n", "line 14: breaker.warn_rato: unknown key; did you mean 'warn_ratio'?", id="a room's own policy"),
+        pytest.param(GOOD + "breaker:\n  warn_ratio: 0.5\n", "line 14: breaker: breaker: lines must rise", id="contradiction inside a policy"),
+        pytest.param(GOOD.replace("{model: b,", "{model: bb,"), "line 13: routes.chat.candidates[1].model: no model named 'bb'; did you mean 'b'?", id="unknown model"),
+        pytest.param(GOOD.replace("{model: b,", "{model: a,"), "'a' is listed twice", id="model twice"),
+        pytest.param(GOOD.replace("${KEY}", "${NOT_THERE}"), "line 4: models.a.endpoints[0].api_key: environment variable NOT_THERE is not set", id="secret not set"),
+        pytest.param(GOOD + "models: {}\n", "line 14: models: is given twice", id="key twice"),
+        pytest.param(GOOD + "listen: 8080\n", "line 14: listen:", id="no host"),
+        pytest.param(GOOD + "admin_listen: 127.0.0.1:8080\n", "line 14: admin_listen: is the same address", id="one address twice"),
+        pytest.param(GOOD + "routes: [\n", "line 15: expected the node content", id="not YAML"),
+        pytest.param("", "models: is missing", id="empty file"),
+        pytest.param("- a\n", "must be a mapping", id="a list"),
+        pytest.param(GOOD.replace("weight: 3", "weight: 0").replace("priority: 1", "weight: 0"), "no candidate has a weight above 0", id="nobody may answer"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_named_with_its_line(text: str, told: str) -> None:
+    assert told in mistakes(text)
+
+
+def test_all_mistakes_are_named_at_once() -> None:
+    told = mistakes(GOOD + "one: 1\ntwo: 2\n")
+    assert "line 14: one" in told
+    assert "line 15: two" in told
+
+
+def test_the_example_file_would_start() -> None:
+    text = Path("pointsman.example.yaml").read_text(encoding="utf-8")
+    settings = parse(text, {"DASHSCOPE_API_KEY": "x", "DEEPSEEK_API_KEY": "y"})
+    assert set(settings.topology().routes) == {"assistant", "extract"}
