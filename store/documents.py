@@ -3,6 +3,7 @@
 Raises StoreUnavailable for a document that cannot be read: it is as good as gone, and the caller keeps what it knew.
 """
 
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -34,3 +35,13 @@ def from_json(kind: type[T], document: bytes) -> T:
 def plain(record: object) -> Any:
     """The record as lists, dicts, strings and numbers, for a JSON column."""
     return msgspec.to_builtins(record)
+
+
+def from_row(kind: type[T], row: Mapping[Any, Any]) -> T:
+    """The record in a row of a table; columns the record does not know are skipped."""
+    # Column names are a subclass of str, which msgspec does not take for a key.
+    values = {str(name): value for name, value in row.items()}
+    try:
+        return msgspec.convert(values, kind)
+    except msgspec.ValidationError as error:
+        raise StoreUnavailable(f"unreadable {kind.__name__}: {error}") from error

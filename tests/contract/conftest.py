@@ -1,11 +1,18 @@
-"""What the contract suites share: a real Valkey per session, empty for each test."""
+"""What the contract suites share: real servers per session, empty for each test."""
 
+import contextlib
+import uuid
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
+from sqlalchemy.ext.asyncio import AsyncEngine
 
+from store.migrate import upgrade
 from store.redis_link import RedisLink, connect
+from store.sql_link import open_engine
 from tests.support.clock import ManualClock
+from tests.support.postgres import NotHere, start_postgres
 from tests.support.valkey import Valkey, start_valkey
 
 
@@ -27,3 +34,36 @@ async def link(valkey: Valkey, clock: ManualClock) -> AsyncIterator[RedisLink]:
     link = RedisLink(client, clock)
     yield link
     await link.close()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    with contextlib.ExitStack() as stack:
+        try:
+            url = stack.enter_context(start_postgres())
+        except NotHere as reason:
+            pytest.skip(f"NOT RUN: postgres, {reason}")
+        yield url
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+async def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A database with nothing in it, per test."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'test.db'}"
+    server: str = request.getfixturevalue("postgres")
+    name = f"t{uuid.uuid4().hex}"
+    engine = open_engine(server.format(database="postgres"))
+    async with engine.connect() as connection:
+        await connection.execution_options(isolation_level="AUTOCOMMIT")
+        await connection.exec_driver_sql(f"CREATE DATABASE {name}")
+    await engine.dispose()
+    return server.format(database=name)
+
+
+@pytest.fixture
+async def engine(empty_url: str) -> AsyncIterator[AsyncEngine]:
+    await upgrade(empty_url)
+    engine = open_engine(empty_url)
+    yield engine
+    await engine.dispose()

@@ -1,0 +1,81 @@
+"""The one way to SQL: which driver, how long we wait, and what its errors mean.
+
+Every foreign exception becomes breaker.ports.StoreUnavailable here and nowhere else.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Table, event
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError, StatementError
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.sql.dml import Insert
+
+from breaker.ports import StoreUnavailable
+
+TIMEOUT_S = 5.0
+"""No request waits on SQL; a background writer may wait this long for a lock or an answer before it tries again."""
+FOREIGN = (SQLAlchemyError, OSError, asyncio.TimeoutError, OverflowError)
+"""Drivers' own errors arrive as SQLAlchemyError; connecting fails with OSError or a timeout before it can wrap them,
+and SQLite's driver says OverflowError, unwrapped, for an integer of more than 64 bits."""
+DRIVERS = {
+    "sqlite": "sqlite+aiosqlite",
+    "postgres": "postgresql+asyncpg",
+    "postgresql": "postgresql+asyncpg",
+}
+
+
+def open_engine(url: str) -> AsyncEngine:
+    """An engine for `sqlite:///FILE` or `postgresql://…`. Raises ValueError for another database. Connects later."""
+    scheme, mark, rest = url.partition("://")
+    parsed = make_url(DRIVERS.get(scheme, scheme) + mark + rest)
+    if parsed.drivername == "sqlite+aiosqlite":
+        engine = create_async_engine(parsed, connect_args={"timeout": TIMEOUT_S})
+        event.listen(engine.sync_engine, "connect", _sqlite_settings)
+        return engine
+    if parsed.drivername == "postgresql+asyncpg":
+        waits = {"timeout": TIMEOUT_S, "command_timeout": TIMEOUT_S}
+        return create_async_engine(parsed, connect_args=waits, pool_size=5, pool_timeout=TIMEOUT_S, pool_pre_ping=True)
+    raise ValueError(f"SQLite and PostgreSQL are supported, not {parsed.drivername!r}")
+
+
+def _sqlite_settings(connection: Any, _record: object) -> None:
+    """WAL lets readers go on while one writer writes; NORMAL may lose the last moment in a power cut, never the file."""
+    cursor = connection.cursor()
+    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", f"busy_timeout={int(TIMEOUT_S * 1000)}"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+class RowRefused(StoreUnavailable):
+    """The database is there and will not take these values, however often they are sent."""
+
+
+@contextmanager
+def answered() -> Iterator[None]:
+    """Map what SQL or its driver raises inside the block to StoreUnavailable or, of those, RowRefused."""
+    try:
+        yield
+    except FOREIGN as error:
+        if _is_about_values(error):
+            raise RowRefused(f"sql: {type(error).__name__}") from error
+        raise StoreUnavailable(f"sql: {type(error).__name__}") from error
+
+
+def _is_about_values(error: Exception) -> bool:
+    if isinstance(error, DBAPIError):
+        # SQLSTATE classes 22 and 23: data exception, integrity constraint violation.
+        state = str(getattr(error.orig, "sqlstate", None) or "")
+        return isinstance(error, DataError | IntegrityError) or state[:2] in ("22", "23")
+    return isinstance(error, StatementError | OverflowError)
+
+
+def insert_new(engine: AsyncEngine, table: Table) -> Insert:
+    """An INSERT that skips rows whose key is already there: a batch may be written twice."""
+    if engine.dialect.name == "postgresql":
+        return postgresql.insert(table).on_conflict_do_nothing()
+    return sqlite.insert(table).on_conflict_do_nothing()

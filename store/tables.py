@@ -1,0 +1,136 @@
+"""The tables, for SQLite and PostgreSQL alike. Moments are seconds since the epoch (UTC).
+
+migrations/ creates them; a test compares the two. No column holds a key, a secret or the text of a healthy reply.
+"""
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+call = Table(
+    "call",
+    metadata,
+    Column("request_id", String(64), primary_key=True),
+    Column("at", Double, nullable=False, index=True),
+    Column("app", String(128), nullable=False),
+    Column("route", String(128), nullable=False),
+    Column("scene", String(128), nullable=False),
+    Column("session", String(64), nullable=False),
+    Column("served_model", String(128), nullable=False),
+    Column("fallback", String(32), nullable=False),
+    Column("status", Integer, nullable=False),
+    Column("code", String(64), nullable=False),
+    Column("verdict", String(32), nullable=False),
+    Column("loop_class", String(32), nullable=False),
+    Column("attempts", JSON, nullable=False),
+    Column("metrics", JSON, nullable=False),
+    Column("stream", Boolean, nullable=False),
+    Column("elapsed_ms", Integer, nullable=False),
+    Column("first_text_ms", Integer),
+    Column("tokens_in", BigInteger, nullable=False),
+    Column("tokens_out", BigInteger, nullable=False),
+    Index(None, "served_model", "at"),
+    Index(None, "app", "at"),
+)
+
+failed_reply = Table(
+    "failed_reply",
+    metadata,
+    # Drawn when the row is handed over, so that a batch written twice stays one row.
+    Column("id", String(32), primary_key=True),
+    Column("request_id", String(64), nullable=False, index=True),
+    Column("at", Double, nullable=False, index=True),
+    Column("model", String(128), nullable=False),
+    Column("scene", String(128), nullable=False),
+    Column("fault", String(64), nullable=False),
+    Column("loop_class", String(32), nullable=False),
+    Column("rules", JSON, nullable=False),
+    Column("metrics", JSON, nullable=False),
+    Column("fingerprint", String(64), nullable=False),
+    Column("onset", Integer),
+    Column("excerpt", Text, nullable=False),
+    Column("marked", String(32), nullable=False, server_default=""),  # a person's word: "" | right | wrong
+    Index(None, "model", "at"),
+)
+
+transition = Table(
+    "transition",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("model", String(128), nullable=False),
+    Column("epoch", BigInteger, nullable=False),
+    Column("at", Double, nullable=False, index=True),
+    Column("from_level", String(16), nullable=False),
+    Column("to_level", String(16), nullable=False),
+    Column("reasons", JSON, nullable=False),
+    Column("numbers", JSON, nullable=False),
+    Column("actor", String(128), nullable=False),
+    Column("note", Text, nullable=False),
+    Column("enforced", Boolean, nullable=False),
+    UniqueConstraint("model", "epoch"),
+)
+
+admin_action = Table(
+    "admin_action",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("at", Double, nullable=False, index=True),
+    Column("actor", String(128), nullable=False),
+    Column("role", String(16), nullable=False),
+    Column("action", String(64), nullable=False),
+    Column("target", String(256), nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("details", JSON, nullable=False),
+)
+
+alert_outbox = Table(
+    "alert_outbox",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("alert_id", String(256), nullable=False),
+    Column("channel", String(64), nullable=False),
+    Column("model", String(128), nullable=False),
+    Column("kind", String(64), nullable=False),
+    Column("body", JSON, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("tries", Integer, nullable=False, server_default="0"),
+    Column("detail", Text, nullable=False, server_default=""),
+    Column("created_at", Double, nullable=False),
+    Column("due_at", Double, nullable=False),
+    Column("sent_at", Double),
+    UniqueConstraint("alert_id", "channel"),
+    Index(None, "state", "due_at"),
+)
+
+app_key = Table(
+    "app_key",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("app", String(128), nullable=False),
+    Column("hash", String(64), nullable=False, unique=True),
+    Column("hint", String(16), nullable=False),
+    Column("routes", JSON),
+    Column("per_minute", Integer),
+    Column("created_at", Double, nullable=False),
+    Column("created_by", String(128), nullable=False),
+    Column("revoked_at", Double),
+)

@@ -1,0 +1,44 @@
+"""The audit log and the app keys over SQLite and PostgreSQL."""
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from router.auth import Caller, Keys
+from store.sql_admin import AdminAction, SqlAdminLog
+from store.sql_keys import SqlKeys
+
+
+async def test_acts_are_listed_newest_first(engine: AsyncEngine) -> None:
+    log = SqlAdminLog(engine)
+    first = AdminAction(at=1.0, actor="op", role="operator", action="force_open", target="a", reason="投诉")
+    second = AdminAction(
+        at=2.0, actor="op", role="operator", action="reset", target="b", reason="ok", details={"from": "open"}
+    )
+    await log.record(first)
+    await log.record(second)
+    assert await log.actions() == [second, first]
+    assert await log.actions(target="a") == [first]
+
+
+async def test_a_key_lets_its_app_in_until_revoked(engine: AsyncEngine) -> None:
+    store, keys = SqlKeys(engine), Keys(required=True)
+    record, secret = await store.create("car", by="admin", now_s=1.0, routes=["chat"], per_minute=60)
+    keys.replace(await store.callers(), required=True)
+    assert keys.caller(f"Bearer {secret}") == Caller(app="car", routes=frozenset({"chat"}), per_minute=60)
+    assert await store.keys() == [record]
+    assert await store.revoke(record.id, 2.0)
+    assert not await store.revoke(record.id, 3.0)
+    assert await store.callers() == {}
+    assert [key.revoked_at for key in await store.keys(revoked=True)] == [2.0]
+
+
+async def test_the_key_itself_is_nowhere_in_the_table(engine: AsyncEngine) -> None:
+    _, secret = await SqlKeys(engine).create("car", by="admin", now_s=1.0)
+    async with engine.connect() as connection:
+        rows = (await connection.execute(text("SELECT * FROM app_key"))).all()
+    assert secret not in repr(rows)
+
+
+async def test_a_key_without_routes_may_use_all(engine: AsyncEngine) -> None:
+    await SqlKeys(engine).create("car", by="admin", now_s=1.0)
+    assert list((await SqlKeys(engine).callers()).values()) == [Caller(app="car")]
