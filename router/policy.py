@@ -6,25 +6,25 @@ from pydantic import BaseModel, ConfigDict, Field
 class RouterPolicy(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    max_body_bytes: int = Field(10_000_000, ge=1_000, le=200_000_000)
+    max_body_bytes: int = Field(default=10_000_000, ge=1_000, le=200_000_000)
     """Larger bodies get 413 before they are read whole."""
-    max_in_flight: int = Field(1_000, ge=1, le=100_000)
+    max_in_flight: int = Field(default=1_000, ge=1, le=100_000)
     """Requests at once in one worker; the next gets 429."""
-    max_attempts: int = Field(4, ge=1, le=8)
+    max_attempts: int = Field(default=4, ge=1, le=8)
     """Calls to upstreams per request: primary endpoint, its spare, two other models."""
-    max_switches: int = Field(2, ge=0, le=6)
+    max_switches: int = Field(default=2, ge=0, le=6)
     """Changes of model per request; a splice counts as one (set by the user's documents)."""
-    min_attempt_s: float = Field(0.2, ge=0.0, le=60.0)
+    min_attempt_s: float = Field(default=0.2, ge=0.0, le=60.0)
     """With less than this left of the deadline no further rung is tried: no model answers that fast."""
-    clean_head_chars: int = Field(200, ge=0, le=100_000)
+    clean_head_chars: int = Field(default=200, ge=0, le=100_000)
     """Every rung looped: a clean head at least this long is sent with a closing line instead of the phrase."""
-    keepalive_s: float = Field(15.0, gt=0.0, le=300.0)
+    keepalive_s: float = Field(default=15.0, gt=0.0, le=300.0)
     """Silence in a stream after which a comment line is sent; common proxies cut idle connections at 30-60 s."""
-    excerpt_chars: int = Field(500, ge=0, le=500)
+    excerpt_chars: int = Field(default=500, ge=0, le=500)
     """Characters kept of a failed reply round its onset; 0 keeps no text at all."""
-    live_permit_ratio: float = Field(0.01, ge=0.0, le=0.01)
+    live_permit_ratio: float = Field(default=0.01, ge=0.0, le=0.01)
     """Chance that a request tries a recovering model, if a permit is free (BREAKER.md, Coming back)."""
-    forbidden_rest_s: float = Field(300.0, ge=0.0, le=86_400.0)
+    forbidden_rest_s: float = Field(default=300.0, ge=0.0, le=86_400.0)
     """How long an endpoint rests after 401, 402, 403, 404: our key or model name must be mended first."""
     guard_auxiliary: bool = False
     """Whether calls marked auxiliary (titles, summaries) are guarded too."""

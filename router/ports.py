@@ -1,11 +1,22 @@
-"""What the router needs kept. Fulfilled by store/; every method here is synchronous: it hands over and returns.
+"""What the router needs: a log of calls (store/), somebody to speak to models (upstream/), a guard (breaker/).
+
+Every method of the log and of the guard is synchronous: it hands over and returns, no request waits on a store.
 
 Posture when the store is gone: rows wait in a bounded queue, then are dropped and counted; the request goes on.
 """
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
+
+from base.faults import Fault
+from breaker.levels import Level
+from breaker.outcome import Outcome
+from breaker.snapshot import Snapshot
+from detector.verdict import Verdict
+from upstream.attempt import Attempt, Piece
+from upstream.call import Call, Endpoint, Timeouts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,3 +64,58 @@ class FailedReply:
 class CallLog(Protocol):
     def add_call(self, row: CallRow) -> None: ...
     def add_failed(self, row: FailedReply) -> None: ...
+
+
+class ReplyStream(Protocol):
+    """A streamed reply, cleared for sending piece by piece; faults end the iteration and stand in `attempt`."""
+
+    @property
+    def attempt(self) -> Attempt | None:
+        """What it came to; known once the iteration or `aclose()` is over."""
+
+    def __aiter__(self) -> AsyncIterator[Piece]: ...
+
+    async def aclose(self) -> None: ...
+
+
+class Models(Protocol):
+    """Speaks to models. Whatever goes wrong is in the Attempt; only cancellation is raised."""
+
+    async def complete(self, call: Call, endpoint: Endpoint, timeouts: Timeouts) -> Attempt: ...
+
+    def stream(self, call: Call, endpoint: Endpoint, timeouts: Timeouts) -> ReplyStream: ...
+
+
+class Permit(Protocol):
+    """The right to one judged call at a recovering model; left unsettled it is given back."""
+
+    def settle(self, clean: bool) -> None: ...
+
+
+class BreakerGuard(Protocol):
+    """Where models stand, from memory; a model it does not know is HEALTHY."""
+
+    def levels(self) -> Mapping[str, Level]: ...
+
+    def snapshot(self, model: str) -> Snapshot: ...
+
+    def permit(self, model: str, *, live: bool = False) -> AbstractContextManager[Permit | None]:
+        """A permit for one call to a RECOVERING model, or None; `live`: for a client's own request, the last resort."""
+
+    def note(
+        self,
+        *,
+        model: str,
+        scene: str,
+        endpoint: int,
+        outcome: Outcome,
+        fault: Fault | None,
+        verdict: Verdict | None,
+        stream: bool,
+        session: str,
+        tokens_in: int,
+        tokens_out: int,
+        elapsed_s: float,
+        suppressed_chars: int,
+        hard_stop: bool,
+    ) -> None: ...

@@ -4,7 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from breaker.share import RouteCandidate as Candidate
 from upstream.call import Endpoint, Timeouts
+
+__all__ = ["Candidate", "Model", "Route", "Topology", "WhenDown"]
 
 DEFAULT_TIMEOUTS = Timeouts()
 KNOWN_SCENES = frozenset({"chat", "qa", "copywriting", "cockpit", "structured", "auxiliary"})
@@ -26,15 +29,6 @@ class Model:
     endpoints: tuple[Endpoint, ...]
     capabilities: frozenset[str] = frozenset()
     """Of: json_schema, logprobs, prefill, repetition_penalty, min_p, stream_usage, tools."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """A model on a route. `weight` >= 0 is relative within its `priority`; the lowest priority number goes first."""
-
-    model: str
-    weight: float = 1.0
-    priority: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,19 +5,14 @@ from collections.abc import Mapping, Sequence
 from random import Random
 
 from breaker.levels import Level
+from breaker.share import shares
 from router.choose import choose
 from router.topology import Candidate
 
 
-def by_weight(candidates: Sequence[Candidate], levels: Mapping[str, Level]) -> Mapping[str, float]:
-    able = [c for c in candidates if levels.get(c.model, Level.HEALTHY) is not Level.OPEN]
-    best = min((c.priority for c in able), default=0)
-    return {c.model: c.weight if c in able and c.priority == best else 0.0 for c in candidates}
-
-
 def draw(candidates: Sequence[Candidate], levels: Mapping[str, Level], tried: set[str], times: int = 1) -> Counter[str]:
     rng = Random(7)
-    drawn = [choose(candidates, levels, tried=tried, shares=by_weight, rng=rng) for _ in range(times)]
+    drawn = [choose(candidates, levels, tried=tried, shares=shares, rng=rng) for _ in range(times)]
     return Counter(str(d) for d in drawn)
 
 
@@ -40,10 +35,10 @@ def test_a_tried_model_is_never_drawn_again() -> None:
 
 
 def test_a_saturated_tier_gives_way_to_the_lower_one() -> None:
-    tiers = [Candidate(model="high", priority=0), Candidate(model="low", priority=1)]
+    tiers = [Candidate(model="high", weight=1, priority=0), Candidate(model="low", weight=1, priority=1)]
     assert draw(tiers, {}, set(), 20) == {"high": 20}
     assert draw(tiers, {}, {"high"}, 20) == {"low": 20}
 
 
 def test_nobody_is_drawn_when_all_are_open() -> None:
-    assert draw([Candidate(model="a")], {"a": Level.OPEN}, set()) == {"None": 1}
+    assert draw([Candidate(model="a", weight=1)], {"a": Level.OPEN}, set()) == {"None": 1}

@@ -12,7 +12,7 @@ from upstream.attempt import Attempt
 from upstream.call import Endpoint
 
 POLICY = RouterPolicy()
-ROUTE = Route(name="main", candidates=(Candidate(model="a"),))
+ROUTE = Route(name="main", candidates=(Candidate(model="a", weight=1),))
 
 
 def model(name: str = "a", endpoints: int = 2) -> Model:

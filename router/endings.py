@@ -1,0 +1,131 @@
+"""How a request ends when no rung is left: the reply itself, a phrase, a clean head, or an honest error.
+
+Builds answers; sends nothing.  Source: SPEC 3.3.
+"""
+
+import math
+from typing import Any
+
+from base.faults import Fault
+from breaker.levels import Level
+from router.errors import AllModelsDown, NoUsableReply, RouterError
+from router.journey import Answer, Journey
+from router.ladder import End, end_of, soft_code
+from router.sse import encode, usage_shape
+from upstream.attempt import Attempt
+
+JSON = (b"content-type", b"application/json")
+DEFAULT_RETRY_S = 5.0
+"""When nothing says how soon a model returns: shorter than a cool-down, long enough not to be a storm."""
+
+
+def answer_of(journey: Journey) -> Answer:
+    """Return the answer of a whole request whose ladder has ended."""
+    match end_of(journey.tried, journey.route, fallback_allowed=journey.request.fallback_allowed):
+        case End.SERVED:
+            return _served(journey)
+        case End.CALLER:
+            return _callers_error(journey, journey.tried[-1].attempt)
+        case End.PHRASE if (said := last_words(journey)) is not None:
+            return _said(journey, said)
+        case _:
+            return refused(journey, error_of(journey))
+
+
+def last_words(journey: Journey) -> str | None:
+    """Return the longest clean head with a closing line, else a phrase; None where a program is listening."""
+    deps, floor = journey.deps, journey.deps.policy.clean_head_chars
+    heads = [_clean_head(t.attempt) for t in journey.tried if t.attempt.fault is Fault.REPETITION]
+    head = max(heads, key=len, default="")
+    structured = journey.request.structured or journey.scene in ("structured", "auxiliary")
+    if structured:
+        return None
+    if head and len(head) >= floor:
+        journey.fallback = "cut"
+        return f"{head.rstrip()}\n\n{deps.catalog.closing_line(journey.language, deps.rng)}"
+    phrase = deps.catalog.pick(journey.language, journey.scene, deps.rng)
+    if phrase is not None:
+        journey.fallback = "phrase"
+    return phrase
+
+
+def _clean_head(attempt: Attempt) -> str:
+    """What may be shown of a looped reply: all of a cleaned text, else what stands before the onset."""
+    if attempt.stream or attempt.text != attempt.raw_text:
+        return attempt.text
+    onset = attempt.verdict.onset if attempt.verdict else None
+    return attempt.text[:onset] if onset else ""
+
+
+def error_of(journey: Journey) -> RouterError:
+    """Return the 502 or 503 that tells the truth."""
+    end = end_of(journey.tried, journey.route, fallback_allowed=False)
+    if end is End.ALL_DOWN:
+        what = "every model of this route failed" if journey.tried else "no model of this route may take traffic now"
+        return AllModelsDown(what, retry_after_s=retry_after_s(journey), attempts=journey.attempts())
+    code = soft_code(journey.tried)
+    return NoUsableReply(f"no model gave a usable reply ({code})", code=code, attempts=journey.attempts())
+
+
+def refused(journey: Journey, error: RouterError) -> Answer:
+    journey.code = error.code
+    headers = [*journey.headers(), JSON]
+    if error.retry_after_s is not None:
+        headers.append((b"retry-after", str(max(1, math.ceil(error.retry_after_s))).encode()))
+    return Answer(status=error.status, body=encode(error.shape()), headers=tuple(headers))
+
+
+def retry_after_s(journey: Journey) -> float:
+    """Return when the first model of the route may be back, in seconds."""
+    deps, now = journey.deps, journey.deps.clock.now_s()
+    levels = deps.guard.levels()
+    waits = [t.attempt.retry_after_s for t in journey.tried if t.attempt.retry_after_s]
+    for candidate in journey.route.candidates:
+        if levels.get(candidate.model) is Level.OPEN and (until := deps.guard.snapshot(candidate.model).until) > now:
+            waits.append(until - now)
+    return min(waits, default=DEFAULT_RETRY_S)
+
+
+def _served(journey: Journey) -> Answer:
+    attempt = journey.tried[-1].attempt
+    reply: dict[str, Any] = attempt.reply or {}
+    if len(journey.tried) > 1 and isinstance(reply.get("usage"), dict):
+        reply = {**reply, "usage": {**reply["usage"], **usage_shape(journey.usage())}}
+    if attempt.fault is not None:
+        journey.code = attempt.fault.value
+    return Answer(status=200, body=encode(reply), headers=(*journey.headers(), JSON))
+
+
+def _callers_error(journey: Journey, attempt: Attempt) -> Answer:
+    """Pass on what the upstream said of the caller's request, under its own status."""
+    journey.code = attempt.fault.value if attempt.fault else "rejected"
+    error = (attempt.reply or {}).get("error")
+    if not isinstance(error, dict):
+        error = {
+            "message": attempt.detail or "the model refused this request",
+            "type": "invalid_request_error",
+            "param": None,
+            "code": journey.code,
+        }
+    status = attempt.status if attempt.status and 400 <= attempt.status < 500 else 400
+    return Answer(status=status, body=encode({"error": error}), headers=(*journey.headers(), JSON))
+
+
+def _said(journey: Journey, text: str) -> Answer:
+    _remember_why(journey)
+    journey.served = None
+    body = {
+        "id": journey.id,
+        "object": "chat.completion",
+        "created": int(journey.at),
+        "model": f"pointsman/{journey.fallback}",
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
+        "usage": usage_shape(journey.usage()),
+        "pointsman": journey.truth(),
+    }
+    return Answer(status=200, body=encode(body), headers=(*journey.headers(), JSON))
+
+
+def _remember_why(journey: Journey) -> None:
+    last = journey.tried[-1].attempt.fault if journey.tried else None
+    journey.code = last.value if last else "all_models_unavailable"

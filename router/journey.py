@@ -1,0 +1,401 @@
+"""One request on its way: what was tried, where to go next, and what is written down at the end.
+
+Decides by router/ladder and router/choose over the state it is handed; makes no call itself.
+In:  the request, the route, the attempts as they end.  Out: Rungs, then an Answer; a CallRow for the log.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from base.clock import Clock
+from base.faults import Fault
+from breaker.levels import Level
+from breaker.outcome import Outcome, classify
+from breaker.share import SHUT
+from detector.verdict import Verdict
+from fallback_phrases.catalog import Catalog
+from router.auth import Caller, Keys
+from router.choose import Shares, choose
+from router.ladder import OUT_OF_SERVICE, Step, Tried, next_step
+from router.metrics import RouterMetrics
+from router.policy import RouterPolicy
+from router.ports import BreakerGuard, CallLog, CallRow, FailedReply, Models, Permit
+from router.recipes import changed, made_safe, with_rules
+from router.redact import excerpt
+from router.topology import Model, Route, Topology
+from router.wire import ChatRequest
+from upstream.attempt import Attempt, Usage
+from upstream.call import Call, Timeouts
+
+log = logging.getLogger("pointsman.router")
+ABANDONED_STATUS = 499  # nginx's number for a client that closed the request
+PLAIN_SCENES = frozenset({"structured", "auxiliary"})
+
+
+class Rests:
+    """Endpoints that must not be called for a while: forbidden to us, or asked to wait. Kept in this process only."""
+
+    def __init__(self) -> None:
+        self._until: dict[tuple[str, int], float] = {}
+
+    def rest(self, model: str, endpoint: int, until_s: float) -> None:
+        self._until[(model, endpoint)] = until_s
+
+    def until(self, model: str, endpoint: int) -> float:
+        return self._until.get((model, endpoint), 0.0)
+
+
+@dataclass(slots=True, kw_only=True)
+class Deps:
+    """What the router is handed. Not frozen: a reload swaps `topology` and `catalog` between two requests."""
+
+    topology: Topology
+    models: Models
+    guard: BreakerGuard
+    shares: Shares
+    catalog: Catalog
+    calls: CallLog
+    clock: Clock
+    rng: Random
+    keys: Keys = field(default_factory=Keys)
+    policy: RouterPolicy = field(default_factory=RouterPolicy)
+    metrics: RouterMetrics = field(default_factory=RouterMetrics)
+    rests: Rests = field(default_factory=Rests)
+    ready: Callable[[], bool] = lambda: True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rung:
+    """An attempt to make. `last`: nothing would follow, so first text may take as long as the deadline."""
+
+    model: Model
+    endpoint: int
+    step: Step
+    last: bool
+    permit: Permit | None = None
+    scope: AbstractContextManager[object] = field(default_factory=nullcontext)
+    """Entered around the attempt: gives an unsettled permit back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the client gets when it is sent in one piece."""
+
+    status: int
+    body: bytes
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+
+class Journey:
+    """One request; lives in one task, is thrown away with it."""
+
+    def __init__(self, deps: Deps, request: ChatRequest, caller: Caller, route: Route, request_id: str) -> None:
+        self.deps, self.request, self.caller, self.route, self.id = deps, request, caller, route, request_id
+        self.at = deps.clock.now_s()
+        self._started = deps.clock.monotonic_s()
+        self._deadline_s = min(route.deadline_s, request.deadline_s or route.deadline_s)
+        self.scene = request.scene or ("structured" if request.structured else route.scene)
+        self.language = route.language or request.language
+        self.tried: list[Tried] = []
+        self.fallback = "none"
+        self.code = ""
+        self.served: Model | None = None
+        self.first_text_s: float | None = None
+        self.splicing = False
+        self._body, self.adjusted = self._prepared()
+
+    def elapsed_s(self) -> float:
+        return self.deps.clock.monotonic_s() - self._started
+
+    def left_s(self) -> float:
+        return self._deadline_s - self.elapsed_s()
+
+    def next_rung(self) -> Rung | None:
+        """Return the next attempt to make; None when the ladder has ended."""
+        deps = self.deps
+        levels = deps.guard.levels()
+        if not self.tried and (recovering := self._by_permit(levels)) is not None:
+            return recovering
+        drawn = self._draw(levels)
+        here = self.tried[-1] if self.tried else None
+        model = deps.topology.models[here.model] if here else None
+        step = next_step(self.tried, model, others=drawn is not None, left_s=self.left_s(), policy=deps.policy)
+        if step is Step.END:
+            return None
+        if step is Step.SWITCH and drawn is not None:
+            model, endpoint = drawn
+        elif here is not None and model is not None:
+            endpoint = here.endpoint + (step is Step.SPARE)
+        else:
+            return None
+        return Rung(model=model, endpoint=endpoint, step=step, last=self._is_last(model, endpoint, levels))
+
+    def rest_s(self) -> float | None:
+        """Return how long to wait until a resting endpoint of a usable model returns; None: not inside the deadline."""
+        levels = self.deps.guard.levels()
+        now = self.deps.clock.now_s()
+        waits = [
+            self.deps.rests.until(c.model, endpoint) - now
+            for c in self.route.candidates
+            if levels.get(c.model, Level.HEALTHY) not in SHUT
+            for endpoint in range(len(self.deps.topology.models[c.model].endpoints))
+        ]
+        soonest = min((w for w in waits if w > 0), default=None)
+        return soonest if soonest is not None and soonest < self.left_s() - self.deps.policy.min_attempt_s else None
+
+    def call(self, rung: Rung, body: Mapping[str, Any] | None = None) -> Call:
+        """Return what to ask this rung; the same model is never asked the same thing twice."""
+        request = self.request
+        asked = self._body if body is None else body
+        if rung.step in (Step.SPARE, Step.AGAIN) and self.tried and not self.splicing:
+            asked = changed(
+                asked,
+                self.tried[-1].attempt,
+                rung.model.capabilities,
+                structured=request.structured,
+                language=self.language,
+            )
+        return Call(
+            body=asked,
+            stream=request.stream,
+            language=self.language,
+            profile=self.route.profile or ("structured" if request.structured else None),
+            previous=request.previous,
+            repetition_allowed=request.repetition_allowed,
+            guarded=self.deps.policy.guard_auxiliary or not (request.auxiliary or self.scene == "auxiliary"),
+        )
+
+    @property
+    def body(self) -> Mapping[str, Any]:
+        return self._body
+
+    def timeouts(self, rung: Rung) -> Timeouts:
+        limits, left = self.route.timeouts, max(0.001, self.left_s())
+        return Timeouts(
+            connect_s=min(limits.connect_s, left),
+            first_text_s=left if rung.last else min(limits.first_text_s, left),
+            idle_s=min(limits.idle_s, left),
+            total_s=min(limits.total_s, left),
+        )
+
+    def record(self, rung: Rung, attempt: Attempt) -> None:
+        """Note one finished attempt: for the breaker, the metrics, the rests and the log of failed replies."""
+        deps, name = self.deps, rung.model.name
+        outcome = classify(attempt.fault, attempt.verdict, repetition_wanted=self.request.repetition_allowed)
+        if attempt.first_text_s is not None and self.first_text_s is None:
+            self.first_text_s = max(0.0, self.elapsed_s() - attempt.elapsed_s + attempt.first_text_s)
+        self.tried.append(Tried(model=name, endpoint=rung.endpoint, attempt=attempt))
+        if rung.permit is not None and outcome is not Outcome.NOT_COUNTED:
+            rung.permit.settle(outcome is Outcome.GOOD)
+        self._rest(rung, attempt)
+        deps.metrics.attempt(name, outcome, attempt.fault, attempt.suppressed_chars, attempt.hard_stop)
+        deps.guard.note(
+            model=name,
+            scene=self.scene,
+            endpoint=rung.endpoint,
+            outcome=outcome,
+            fault=attempt.fault,
+            verdict=attempt.verdict,
+            stream=attempt.stream,
+            session=self.request.session,
+            tokens_in=attempt.usage.prompt_tokens,
+            tokens_out=attempt.usage.completion_tokens,
+            elapsed_s=attempt.elapsed_s,
+            suppressed_chars=attempt.suppressed_chars,
+            hard_stop=attempt.hard_stop,
+        )
+        if outcome is Outcome.DEGENERATE or attempt.fault in (Fault.INVALID_FORMAT, Fault.GARBLE):
+            self._keep(name, attempt)
+
+    def usage(self) -> Usage:
+        """What the upstreams billed, summed over attempts."""
+        return Usage(
+            prompt_tokens=sum(t.attempt.usage.prompt_tokens for t in self.tried),
+            completion_tokens=sum(t.attempt.usage.completion_tokens for t in self.tried),
+        )
+
+    def attempts(self) -> tuple[dict[str, Any], ...]:
+        """What was tried, for the log and for errors: no text, no address."""
+        return tuple(
+            {
+                "model": t.model,
+                "endpoint": t.endpoint,
+                "fault": t.attempt.fault.value if t.attempt.fault else None,
+                "status": t.attempt.status,
+                "elapsed_ms": round(t.attempt.elapsed_s * 1000),
+            }
+            for t in self.tried
+        )
+
+    def truth(self, *, model: str | None = None) -> dict[str, Any]:
+        """The `pointsman` field of a final event, and the source of the response headers."""
+        name = model or (self.served.name if self.served else "")
+        level = self.deps.guard.levels().get(name, Level.HEALTHY) if name else Level.OPEN
+        out = {
+            "request_id": self.id,
+            "model": name,
+            "attempts": len(self.tried),
+            "verdict": self._verdict_word(),
+            "fallback": self.fallback,
+            "state": level.value,
+        }
+        return out | ({"code": self.code} if self.code else {}) | self._adjusted()
+
+    def headers(self, *, model: str | None = None) -> tuple[tuple[bytes, bytes], ...]:
+        told = self.truth(model=model)
+        out = [(b"x-request-id", self.id.encode())]
+        for key in ("model", "attempts", "verdict", "fallback", "state", "changed"):
+            if key in told:
+                value = ",".join(told[key]) if key == "changed" else str(told[key])
+                out.append((b"x-pointsman-" + key.encode(), value.encode("ascii", "replace")))
+        return tuple(out)
+
+    def verdict(self) -> Verdict | None:
+        return self.tried[-1].attempt.verdict if self.tried else None
+
+    def fallback_of(self, rung: Rung) -> str:
+        """The word for the header when this rung's whole reply is handed on."""
+        first = self.tried[0]
+        if rung.model.name != first.model:
+            return "model"
+        return "spare" if rung.endpoint != first.endpoint else "none"
+
+    def finished(self, status: int) -> None:
+        """Write the request's one row. A log that fails is counted; the answer is not held up."""
+        deps, elapsed_s, usage = self.deps, self.elapsed_s(), self.usage()
+        verdict = self.verdict()
+        row = CallRow(
+            request_id=self.id,
+            at=self.at,
+            app=self.caller.app,
+            route=self.route.name,
+            scene=self.scene,
+            session=self.request.session,
+            served_model=self.served.name if self.served else "",
+            fallback=self.fallback,
+            status=status,
+            code=self.code,
+            verdict=self._verdict_word(),
+            loop_class=verdict.loop_class.value if verdict and verdict.loop_class else "",
+            attempts=self.attempts(),
+            metrics=_numbers(verdict),
+            stream=self.request.stream,
+            elapsed_ms=round(elapsed_s * 1000),
+            first_text_ms=None if self.first_text_s is None else round(self.first_text_s * 1000),
+            tokens_in=usage.prompt_tokens,
+            tokens_out=usage.completion_tokens,
+        )
+        deps.metrics.request(self.route.name, status, self.fallback, elapsed_s, self.first_text_s)
+        try:
+            deps.calls.add_call(row)
+        except Exception:
+            deps.metrics.log_failures.inc()
+            log.exception("the call log did not take row %s", self.id)
+
+    def _prepared(self) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+        """The body that upstreams get, and the names of what was changed in it."""
+        request, route = self.request, self.route
+        if request.structured or self.scene == "structured":
+            return made_safe(request.body)
+        wanted = route.anti_repetition
+        if wanted is None:
+            wanted = self.scene not in PLAIN_SCENES and not request.auxiliary
+        if wanted and not request.repetition_allowed:
+            return with_rules(request.body, self.language), ()
+        return request.body, ()
+
+    def _adjusted(self) -> dict[str, Any]:
+        return {"changed": self.adjusted} if self.adjusted else {}
+
+    def _draw(self, levels: Mapping[str, Level], also: tuple[str, ...] = ()) -> tuple[Model, int] | None:
+        """Another model and its first endpoint that does not rest."""
+        passed = {t.model for t in self.tried} | set(also)
+        while True:
+            name = choose(self.route.candidates, levels, tried=passed, shares=self.deps.shares, rng=self.deps.rng)
+            if name is None:
+                return None
+            model = self.deps.topology.models[name]
+            endpoint = self._awake(model)
+            if endpoint is not None:
+                return model, endpoint
+            passed.add(name)
+
+    def _awake(self, model: Model) -> int | None:
+        now = self.deps.clock.now_s()
+        rests = self.deps.rests
+        return next((i for i in range(len(model.endpoints)) if rests.until(model.name, i) <= now), None)
+
+    def _is_last(self, model: Model, endpoint: int, levels: Mapping[str, Level]) -> bool:
+        if len(self.tried) + 1 >= self.deps.policy.max_attempts:
+            return True
+        return endpoint + 1 >= len(model.endpoints) and self._draw(levels, (model.name,)) is None
+
+    def _by_permit(self, levels: Mapping[str, Level]) -> Rung | None:
+        """With a small chance, a recovering model that grants a permit."""
+        ratio = self.deps.policy.live_permit_ratio
+        recovering = [c.model for c in self.route.candidates if levels.get(c.model) is Level.RECOVERING]
+        if not recovering or self.deps.rng.random() >= ratio:
+            return None
+        model = self.deps.topology.models[self.deps.rng.choice(recovering)]
+        scope = ExitStack()
+        permit = scope.enter_context(self.deps.guard.permit(model.name, live=True))
+        if permit is None:
+            scope.close()
+            return None
+        return Rung(model=model, endpoint=0, step=Step.SWITCH, last=False, permit=permit, scope=scope)
+
+    def _rest(self, rung: Rung, attempt: Attempt) -> None:
+        now, name = self.deps.clock.now_s(), rung.model.name
+        if attempt.fault is Fault.FORBIDDEN:
+            self.deps.rests.rest(name, rung.endpoint, now + self.deps.policy.forbidden_rest_s)
+        elif attempt.fault in OUT_OF_SERVICE and attempt.retry_after_s:
+            self.deps.rests.rest(name, rung.endpoint, now + min(attempt.retry_after_s, 600.0))
+
+    def _keep(self, name: str, attempt: Attempt) -> None:
+        verdict, deps = attempt.verdict, self.deps
+        onset = verdict.onset if verdict else None
+        print_ = f"{verdict.fingerprint:016x}" if verdict and verdict.fingerprint is not None else ""
+        row = FailedReply(
+            request_id=self.id,
+            at=deps.clock.now_s(),
+            model=name,
+            scene=self.scene,
+            fault=attempt.fault.value if attempt.fault else "",
+            loop_class=verdict.loop_class.value if verdict and verdict.loop_class else "",
+            rules=tuple(r.value for r in verdict.rules) if verdict else (),
+            metrics=_numbers(verdict),
+            fingerprint=print_,
+            onset=onset,
+            excerpt=excerpt(attempt.raw_text or attempt.text, onset, deps.policy.excerpt_chars),
+        )
+        try:
+            deps.calls.add_failed(row)
+        except Exception:
+            deps.metrics.log_failures.inc()
+            log.exception("the call log did not take the failed reply of %s", self.id)
+
+    def _verdict_word(self) -> str:
+        if not self.tried:
+            return "none"
+        last = self.tried[-1].attempt
+        if last.verdict is not None and last.verdict.degenerate:
+            return "degenerate"
+        return last.fault.value if last.fault else "clean"
+
+
+def _numbers(verdict: Verdict | None) -> dict[str, float]:
+    if verdict is None:
+        return {}
+    m = verdict.metrics
+    return {
+        "trigram_repeat": m.trigram_repeat,
+        "char_repeat": m.char_repeat,
+        "context_sim": m.context_sim,
+        "cycle_count": float(m.cycle_count),
+        "repeats": float(verdict.repeats),
+        "cost_us": verdict.cost_us,
+    }

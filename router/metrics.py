@@ -1,0 +1,52 @@
+"""What Prometheus may know of the router: its own registry, so that two routers in one process do not mix.
+
+Labels come from closed lists or from the settings, never from a client's text.
+"""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from base.faults import Fault
+from breaker.levels import Level
+from breaker.outcome import Outcome
+
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
+
+
+class RouterMetrics:
+    """Counters of one router process."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        make = {"registry": self.registry, "namespace": "pointsman"}
+        self.requests = Counter("requests", "Requests by route and answer", ("route", "status", "fallback"), **make)  # type: ignore[arg-type]
+        self.attempts = Counter("attempts", "Attempts by model and outcome", ("model", "outcome", "fault"), **make)  # type: ignore[arg-type]
+        self.seconds = Histogram("request_seconds", "Whole request", ("route",), buckets=_SECONDS, **make)  # type: ignore[arg-type]
+        self.first_text = Histogram("first_text_seconds", "Until first text", ("route",), buckets=_SECONDS, **make)  # type: ignore[arg-type]
+        self.suppressed = Counter("suppressed_chars", "Looped text not shown", ("model",), **make)  # type: ignore[arg-type]
+        self.hard_stops = Counter("hard_stops", "Streams stopped after long suppression", ("model",), **make)  # type: ignore[arg-type]
+        self.refused = Counter("refused", "Requests refused before routing", ("code",), **make)  # type: ignore[arg-type]
+        self.log_failures = Counter("call_log_failures", "Rows the call log did not take", **make)  # type: ignore[arg-type]
+        self.in_flight = Gauge("in_flight", "Requests being served", **make)  # type: ignore[arg-type]
+        self.level = Gauge("model_severity", "0 healthy, 1 warn, 2 reduced, 3 open or recovering", ("model",), **make)  # type: ignore[arg-type]
+        self.phrase_only = Gauge("route_phrase_only", "1 while no model of the route may answer", ("route",), **make)  # type: ignore[arg-type]
+
+    def attempt(
+        self, model: str, outcome: Outcome, fault: Fault | None, suppressed_chars: int, hard_stop: bool
+    ) -> None:
+        self.attempts.labels(model, outcome.value, fault.value if fault else "none").inc()
+        if suppressed_chars:
+            self.suppressed.labels(model).inc(suppressed_chars)
+        if hard_stop:
+            self.hard_stops.labels(model).inc()
+
+    def request(self, route: str, status: int, fallback: str, elapsed_s: float, first_text_s: float | None) -> None:
+        self.requests.labels(route, str(status), fallback).inc()
+        self.seconds.labels(route).observe(elapsed_s)
+        if first_text_s is not None:
+            self.first_text.labels(route).observe(first_text_s)
+
+    def stands(self, model: str, level: Level) -> None:
+        self.level.labels(model).set(level.severity)
+
+    def exposition(self) -> bytes:
+        return generate_latest(self.registry)

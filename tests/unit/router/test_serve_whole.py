@@ -1,0 +1,216 @@
+"""One request, one whole answer: the ladder at work over scripted models."""
+
+import asyncio
+
+import pytest
+
+from base.faults import Fault
+from breaker.levels import Level
+from router.policy import RouterPolicy
+from router.topology import WhenDown
+from tests.support.router_world import CATALOG, FakePermit, Says, World, down, looped, until
+
+
+async def test_a_good_reply_is_handed_on_with_unknown_fields_and_the_truth_in_headers() -> None:
+    world = World()
+    response = await world.ask()
+    assert response.status_code == 200
+    assert response.json()["choices"][0]["message"]["content"] == "hello there"
+    assert response.json()["kept"] is True
+    told = {k: v for k, v in response.headers.items() if k.startswith("x-pointsman")}
+    assert told == {
+        "x-pointsman-model": "a",
+        "x-pointsman-attempts": "1",
+        "x-pointsman-verdict": "clean",
+        "x-pointsman-fallback": "none",
+        "x-pointsman-state": "healthy",
+    }
+    assert response.headers["x-request-id"] == world.log.calls[0].request_id
+    assert world.guard.outcomes == ["a:good"]
+
+
+async def test_a_loop_goes_to_the_spare_then_to_the_next_models_in_order() -> None:
+    world = World({"a": [looped()], "a2": [looped()], "b": [looped()]})
+    response = await world.ask()
+    assert world.asked == ["a", "a2", "b", "c"]
+    assert response.headers["x-pointsman-fallback"] == "model"
+    assert response.headers["x-pointsman-model"] == "c"
+    assert response.json()["usage"] == {"prompt_tokens": 40, "completion_tokens": 20, "total_tokens": 60}
+    assert world.guard.outcomes == ["a:degenerate", "a:degenerate", "b:degenerate", "c:good"]
+
+
+async def test_the_same_model_is_never_asked_the_same_thing_twice() -> None:
+    world = World({"a": [looped()]})
+    assert (await world.ask()).headers["x-pointsman-fallback"] == "spare"
+    first, second = (call.body for _, call, _ in world.models.asked)
+    assert first != second
+    assert second["top_p"] == 0.9
+
+
+async def test_when_every_model_loops_the_client_gets_a_phrase_marked_as_such() -> None:
+    world = World({n: [looped()] for n in ("a", "a2", "b", "c")})
+    response = await world.ask()
+    body = response.json()
+    assert response.status_code == 200
+    assert body["choices"][0]["message"]["content"] in CATALOG.languages["en"].scenes["chat"]
+    assert body["pointsman"]["fallback"] == response.headers["x-pointsman-fallback"] == "phrase"
+    assert body["pointsman"]["code"] == "repetition_detected"
+    assert len(world.guard.noted) == 4, "the phrase itself is no attempt"
+
+
+async def test_a_phrase_is_in_the_language_of_the_last_user_message() -> None:
+    world = World({n: [down()] for n in ("a", "a2", "b", "c")})
+    body = (await world.ask(messages=[{"role": "user", "content": "今天怎么样"}])).json()
+    assert body["choices"][0]["message"]["content"] in CATALOG.languages["zh"].scenes["chat"]
+
+
+async def test_a_long_clean_head_is_worth_more_than_a_phrase() -> None:
+    head = "A useful beginning. " * 15
+    response = await World({n: [Says(text=head, fault=Fault.REPETITION)] for n in ("a", "a2", "b", "c")}).ask()
+    said = response.json()["choices"][0]["message"]["content"]
+    assert said.startswith(head.strip())
+    assert said.endswith(tuple(CATALOG.languages["en"].closing))
+    assert response.headers["x-pointsman-fallback"] == "cut"
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [
+        (Fault.REPETITION, "repetition_detected"),
+        (Fault.EMPTY, "empty_reply"),
+        (Fault.INVALID_FORMAT, "invalid_format"),
+    ],
+)
+async def test_who_opted_out_gets_a_502_with_the_attempts_and_never_the_bad_text(fault: Fault, code: str) -> None:
+    bad = Says(text="BAD BAD BAD", fault=fault)
+    response = await World({n: [bad] for n in ("a", "a2", "b", "c")}).ask(headers={"x-pointsman-fallback": "none"})
+    assert response.status_code == 502
+    assert response.json()["error"]["code"] == code
+    assert len(response.json()["error"]["attempts"]) == 4
+    assert "BAD" not in response.text
+
+
+async def test_models_that_all_failed_hard_give_an_honest_503_where_the_route_says_so() -> None:
+    world = World({n: [down(retry_after_s=7.0)] for n in ("a", "a2", "b", "c")}, when_down=WhenDown.ERROR)
+    response = await world.ask()
+    assert response.status_code == 503
+    assert response.headers["retry-after"] == "7"
+    assert world.guard.outcomes == ["a:failed", "a:failed", "b:failed", "c:failed"]
+
+
+async def test_a_route_whose_models_are_all_open_makes_no_call() -> None:
+    world = World(levels=dict.fromkeys("abc", Level.OPEN), when_down=WhenDown.ERROR)
+    world.guard.until = {"b": world.clock.now_s() + 42.0}
+    response = await world.ask()
+    assert (response.status_code, response.headers["retry-after"]) == (503, "42")
+    assert world.asked == []
+
+
+async def test_a_programme_that_waits_for_json_never_gets_a_phrase() -> None:
+    world = World({n: [Says(text="{", fault=Fault.INVALID_FORMAT)] for n in ("a", "a2", "b", "c")})
+    response = await world.ask(response_format={"type": "json_object"}, no_repeat_ngram_size=3)
+    assert (response.status_code, response.json()["error"]["code"]) == (502, "invalid_format")
+    assert response.headers["x-pointsman-changed"] == "no_repeat_ngram_size,temperature"
+    assert "no_repeat_ngram_size" not in world.models.asked[0][1].body
+
+
+async def test_the_callers_own_error_is_passed_on_and_no_other_model_is_bothered() -> None:
+    wrong = Says(text="", fault=Fault.REJECTED, status=422, error={"message": "no such tool", "type": "x"})
+    world = World({"a": [wrong]})
+    response = await world.ask()
+    assert (response.status_code, response.json()["error"]["message"]) == (422, "no such tool")
+    assert world.asked == ["a"]
+    assert world.guard.outcomes == ["a:not_counted"]
+
+
+async def test_a_refusal_is_handed_on_and_not_routed_around() -> None:
+    world = World({"a": [Says(text="I cannot help with that", fault=Fault.REFUSAL)]})
+    response = await world.ask()
+    assert response.json()["choices"][0]["message"]["content"] == "I cannot help with that"
+    assert response.headers["x-pointsman-verdict"] == "refusal"
+    assert world.asked == ["a"]
+
+
+async def test_a_reply_whose_tokens_went_to_reasoning_is_told_and_not_retried() -> None:
+    world = World({"a": [Says(text="", fault=Fault.LENGTH_IN_REASONING)]})
+    response = await world.ask()
+    assert (response.status_code, response.headers["x-pointsman-verdict"]) == (200, "length_in_reasoning")
+
+
+async def test_a_forbidden_endpoint_rests_and_is_not_asked_again() -> None:
+    world = World({"a": [down(Fault.FORBIDDEN)]})
+    await world.ask()
+    await world.ask()
+    assert world.asked == ["a", "a2", "a2"]
+
+
+async def test_when_all_endpoints_only_rest_the_request_waits_inside_its_deadline() -> None:
+    world = World({"a": [down(Fault.RATE_LIMITED, retry_after_s=3.0), Says()]}, names=("a",), spares=())
+    await world.ask()
+    waiting = asyncio.create_task(world.ask())
+    await until(lambda: world.clock.sleeping)
+    await world.clock.advance(2.9)
+    assert not waiting.done()
+    await world.clock.advance(0.2)
+    assert (await waiting).headers["x-pointsman-model"] == "a"
+
+
+async def test_the_last_candidate_has_no_first_text_limit_of_its_own() -> None:
+    world = World({n: [looped()] for n in ("a", "a2", "b")}, deadline_s=90.0)
+    await world.ask()
+    limits = [t.first_text_s for _, _, t in world.models.asked]
+    assert limits[0] == 30.0
+    assert limits[-1] == pytest.approx(90.0, abs=1.0)
+
+
+async def test_the_deadline_a_client_asks_for_bounds_every_attempt() -> None:
+    world = World()
+    await world.ask(headers={"x-pointsman-deadline-ms": "1500"})
+    assert world.models.asked[0][2].total_s == pytest.approx(1.5, abs=0.1)
+
+
+async def test_the_row_of_a_request_has_no_text_and_a_failed_reply_is_redacted() -> None:
+    world = World({"a": [looped("My secret start")]})
+    await world.ask()
+    (row,) = world.log.calls
+    assert (row.route, row.served_model, row.fallback, row.status, row.tokens_out) == ("main", "a", "spare", 200, 10)
+    (failed,) = world.log.failed
+    assert (failed.model, failed.fault, failed.fingerprint) == ("a", "repetition_detected", "0000000000000007")
+    assert "13812345678" not in failed.excerpt
+    assert "[phone]" in failed.excerpt
+    assert "secret" not in repr(row)
+
+
+async def test_no_text_is_kept_when_the_setting_forbids_it() -> None:
+    world = World({"a": [looped("My secret start")]}, policy=RouterPolicy(excerpt_chars=0))
+    await world.ask()
+    assert world.log.failed[0].excerpt == ""
+
+
+async def test_a_recovering_model_gets_a_live_call_only_by_permit_and_settles_it() -> None:
+    world = World(levels={"a": Level.RECOVERING})
+    permit = FakePermit()
+    world.guard.grants = permit
+    for _ in range(600):
+        await world.ask()
+    asked = world.asked.count("a")
+    assert 1 <= asked <= 15
+    assert permit.settled == [True] * asked
+
+
+async def test_repetition_a_request_wants_is_not_counted_against_the_model() -> None:
+    world = World({"a": [looped()]})
+    await world.ask(headers={"x-pointsman-allow-repetition": "true"})
+    assert world.guard.outcomes[0] == "a:not_counted"
+    assert world.models.asked[0][1].repetition_allowed
+
+
+async def test_a_call_log_that_fails_does_not_fail_the_request(caplog: pytest.LogCaptureFixture) -> None:
+    world = World()
+
+    def broken(row: object) -> None:
+        raise OSError("disk full")
+
+    world.log.add_call = broken  # type: ignore[method-assign]
+    assert (await world.ask()).status_code == 200
+    assert "disk full" in caplog.text
