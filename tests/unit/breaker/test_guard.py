@@ -1,0 +1,284 @@
+"""The guard over stores in memory: replicas that agree, outages that lose nothing, permits that run out."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import asynccontextmanager
+from random import Random
+from typing import Any
+
+import pytest
+
+from base.faults import Fault
+from breaker.guard import Guard
+from breaker.levels import Level, Mode, Reason
+from breaker.machine import RefusedMove
+from breaker.outcome import Outcome
+from breaker.policy import BreakerPolicy
+from breaker.ports import StoreUnavailable
+from store.memory import MemoryCounts, MemoryLease, MemoryProbes, MemoryStates, MemoryTransitions
+from tests.support.clock import ManualClock
+
+T0 = 1_700_000_040.0
+
+
+class Switch:
+    """A store behind a cable that can be pulled."""
+
+    def __init__(self, kept: Any, cable: "Fleet") -> None:
+        self._kept, self._cable = kept, cable
+
+    def __getattr__(self, name: str) -> Any:
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            if self._cable.down:
+                raise StoreUnavailable(name)
+            return await getattr(self._kept, name)(*args, **kwargs)
+
+        return call
+
+
+class Fleet:
+    """Replicas over one store and one clock."""
+
+    def __init__(self, models: Sequence[str] = ("m",), policy: BreakerPolicy | None = None) -> None:
+        self.clock = ManualClock(T0)
+        self.down = False
+        self.models, self.policy = models, policy or BreakerPolicy()
+        self.states, self.told = MemoryStates(), MemoryTransitions()
+        self.counts, self.probes = MemoryCounts(self.clock), MemoryProbes(self.clock)
+        self.lease = MemoryLease(self.clock)
+
+    def replica(self, boot_id: str = "a") -> Guard:
+        return Guard(
+            self.models,
+            self.policy,
+            Switch(self.counts, self),
+            Switch(self.states, self),
+            Switch(self.probes, self),
+            Switch(self.lease, self),
+            self.told,
+            self.clock,
+            Random(1),
+            boot_id,
+            self.clock.now_s,
+        )
+
+    @asynccontextmanager
+    async def running(self, *guards: Guard) -> Any:
+        tasks = [asyncio.create_task(guard.run()) for guard in guards]
+        await self.clock.advance(1)
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def moves(self, model: str = "m") -> list[tuple[Level, Level]]:
+        return [(t.from_level, t.to_level) for t in self.told.rows if t.model == model]
+
+
+def talk(guard: Guard, good: int, bad: int, model: str = "m") -> None:
+    for outcome, times in ((Outcome.GOOD, good), (Outcome.DEGENERATE, bad)):
+        for _ in range(times):
+            guard.note(model=model, scene="chat", endpoint=0, outcome=outcome)
+
+
+def fail(guard: Guard, times: int) -> None:
+    for _ in range(times):
+        guard.note(model="m", scene="chat", endpoint=0, outcome=Outcome.FAILED, fault=Fault.SERVER_ERROR)
+
+
+async def test_counts_of_two_replicas_add_up_to_one_transition_that_both_obey() -> None:
+    fleet = Fleet()
+    a, b = fleet.replica("a"), fleet.replica("b")
+    async with fleet.running(a, b):
+        talk(a, 13, 2)
+        talk(b, 12, 3)
+        await fleet.clock.advance(80)
+    assert fleet.moves() == [(Level.HEALTHY, Level.WARN)]
+    assert a.snapshot("m") == b.snapshot("m")
+    assert a.levels() == {"m": Level.WARN}
+
+
+async def test_a_dead_vendor_is_out_within_two_seconds() -> None:
+    fleet = Fleet()
+    guard = fleet.replica()
+    heard: list[Any] = []
+    guard.callbacks.append(heard.append)
+    async with fleet.running(guard):
+        fail(guard, 10)
+        await fleet.clock.advance(2)
+        assert guard.levels() == {"m": Level.OPEN}
+        assert [t.reasons for t in heard] == [(Reason.HARD_FAILURES,)]
+
+
+async def test_five_failures_in_a_row_on_a_replica_without_the_lease_open_too() -> None:
+    fleet = Fleet()
+    a, b = fleet.replica("a"), fleet.replica("b")
+    async with fleet.running(a, b):
+        fail(b, 1)
+        await fleet.clock.advance(11)
+        fail(b, 4)
+        await fleet.clock.advance(3)
+    assert [t.reasons for t in fleet.told.rows] == [(Reason.HARD_IN_A_ROW,)]
+
+
+async def test_probes_bring_a_dead_vendor_back_by_permits() -> None:
+    fleet = Fleet()
+    guard = fleet.replica()
+    async with fleet.running(guard):
+        fail(guard, 10)
+        await fleet.clock.advance(2)
+        with guard.permit("m") as none:
+            assert none is None
+        await fleet.clock.advance(20)
+        assert guard.levels() == {"m": Level.RECOVERING}
+        for _ in range(3):
+            with guard.permit("m") as permit:
+                assert permit is not None
+                permit.settle(True)
+            await fleet.clock.advance(2)
+        assert guard.levels() == {"m": Level.REDUCED}
+
+
+async def test_an_unsettled_permit_goes_back_to_the_budget() -> None:
+    fleet = Fleet()
+    guard = fleet.replica()
+    async with fleet.running(guard):
+        fail(guard, 10)
+        await fleet.clock.advance(25)
+        epoch = guard.snapshot("m").epoch
+        with guard.permit("m") as permit:
+            assert permit is not None
+        await fleet.clock.advance(3)
+        tally = await fleet.probes.tally("m", epoch)
+        assert tally.results == ()
+        assert tally.granted <= 2
+
+
+async def test_live_traffic_gets_permits_last_while_the_monitor_lives() -> None:
+    fleet = Fleet()
+    guard = fleet.replica()
+    async with fleet.running(guard):
+        await guard.force("m", Mode.FORCED_OPEN, "op", "drill", T0 + 30)
+        await fleet.clock.advance(32)
+        assert guard.levels() == {"m": Level.RECOVERING}
+        guard.monitor_beat()
+        with guard.permit("m", live=True) as permit:
+            assert permit is None
+        with guard.permit("m") as permit:
+            assert permit is not None
+        await fleet.clock.advance(125)
+        with guard.permit("m", live=True) as permit:
+            assert permit is not None
+
+
+async def test_without_the_store_the_last_level_stays_and_nothing_counted_is_lost() -> None:
+    fleet = Fleet()
+    guard = fleet.replica()
+    async with fleet.running(guard):
+        await guard.force("m", Mode.FORCED_OPEN, "op", "drill", T0 + 3_600)
+        fleet.down = True
+        talk(guard, 7, 0)
+        await fleet.clock.advance(120)
+        assert guard.store_down
+        assert guard.levels() == {"m": Level.OPEN}
+        fleet.down = False
+        await fleet.clock.advance(5)
+        assert not guard.store_down
+    minute = int(T0 // 60)
+    rows = await fleet.counts.minutes("m", minute, minute + 5)
+    assert sum(row.counts.judged for row in rows if row.scope == "") == 7
+
+
+async def test_without_the_store_a_replica_raises_levels_on_its_own_for_a_while() -> None:
+    fleet = Fleet()
+    guard = fleet.replica()
+    async with fleet.running(guard):
+        fleet.down = True
+        fail(guard, 10)
+        await fleet.clock.advance(3)
+        assert guard.levels() == {"m": Level.OPEN}
+        assert guard.snapshot("m").level is Level.HEALTHY
+        await fleet.clock.advance(16 * 60)
+        assert guard.levels() == {"m": Level.HEALTHY}
+    assert fleet.moves() == []
+
+
+async def test_a_document_the_store_lost_is_put_back_and_a_new_replica_adopts_it() -> None:
+    fleet = Fleet()
+    guard = fleet.replica()
+    async with fleet.running(guard):
+        fail(guard, 10)
+        await fleet.clock.advance(2)
+        opened = guard.snapshot("m")
+        fleet.states._kept.clear()
+        await fleet.clock.advance(2)
+        newcomer = fleet.replica("b")
+        await newcomer.poll()
+        assert newcomer.snapshot("m") == opened
+        assert newcomer.levels() == {"m": Level.OPEN}
+
+
+async def test_all_models_breaching_at_once_is_first_taken_for_an_ill_detector() -> None:
+    fleet = Fleet(("x", "y", "z"))
+    guard = fleet.replica()
+    async with fleet.running(guard):
+        for model in fleet.models:
+            talk(guard, 20, 30, model)
+        await fleet.clock.advance(90)
+        assert guard.detector_suspect
+        assert set(guard.levels().values()) == {Level.HEALTHY}
+        await fleet.clock.advance(10 * 60)
+        assert not guard.detector_suspect
+        assert set(guard.levels().values()) == {Level.REDUCED}
+
+
+async def test_over_the_cap_on_open_models_the_next_stays_reduced() -> None:
+    fleet = Fleet(("m", "y", "z"), BreakerPolicy(max_open_ratio=0.5))
+    guard = fleet.replica()
+    async with fleet.running(guard):
+        await guard.force("y", Mode.FORCED_OPEN, "op", "drill", T0 + 3_600)
+        fail(guard, 10)
+        await fleet.clock.advance(5)
+        assert guard.levels() == {"m": Level.REDUCED, "y": Level.OPEN, "z": Level.HEALTHY}
+        assert guard.open_cap_hits >= 1
+    assert [t.to_level for t in fleet.told.rows if t.model == "m"] == [Level.REDUCED]
+
+
+async def test_an_operator_resets_and_is_refused_without_a_reason() -> None:
+    fleet = Fleet()
+    guard = fleet.replica()
+    async with fleet.running(guard):
+        fail(guard, 10)
+        await fleet.clock.advance(2)
+        with pytest.raises(RefusedMove):
+            await guard.reset("m", "op", "")
+        await guard.reset("m", "op", "vendor is back")
+        await fleet.clock.advance(5)
+        assert guard.levels() == {"m": Level.HEALTHY}
+    assert fleet.moves() == [(Level.HEALTHY, Level.OPEN), (Level.OPEN, Level.HEALTHY)]
+
+
+async def test_the_explanation_names_every_rule_and_the_next_change() -> None:
+    fleet = Fleet()
+    guard = fleet.replica()
+    async with fleet.running(guard):
+        talk(guard, 10, 5)
+        await fleet.clock.advance(80)
+        explanation = await guard.explain("m")
+    assert explanation.unknown
+    assert explanation.probes_wanted
+    assert explanation.rules[0].words == "10 分钟复读率：33.3%，线 ≥ 8.0%，样本 15/30，样本不足（→ L1 预警）"
+    assert any(words.startswith("升到L3 熔断") for words in explanation.next_words)
+
+
+async def test_closing_writes_the_last_counts_and_frees_the_lease() -> None:
+    fleet = Fleet()
+    a, b = fleet.replica("a"), fleet.replica("b")
+    await a.evaluate()
+    talk(a, 3, 0)
+    await a.close()
+    minute = int(T0 // 60)
+    assert [row.counts.judged for row in await fleet.counts.minutes("m", minute, minute)] == [3, 3, 3]
+    assert await b._lease.hold("breaker-evaluate", "b", 5.0) is not None
