@@ -12,6 +12,7 @@ from tests.support.scripted import ScriptedUpstream
 from upstream.attempt import Attempt, Piece
 from upstream.call import Call, Endpoint, Timeouts
 from upstream.client import Upstream
+from upstream.transport import FastTransport
 
 QUICK = Timeouts(connect_s=1, first_text_s=0.5, idle_s=0.4, total_s=8)
 
@@ -22,9 +23,9 @@ async def up() -> AsyncIterator[ScriptedUpstream]:
         yield server
 
 
-@pytest.fixture
-async def upstream() -> AsyncIterator[Upstream]:
-    transport = httpx.AsyncHTTPTransport()
+@pytest.fixture(params=[httpx.AsyncHTTPTransport, FastTransport], ids=["stock", "fast"])
+async def upstream(request: pytest.FixtureRequest) -> AsyncIterator[Upstream]:
+    transport = request.param()
     yield Upstream(transport, SystemClock())
     await transport.aclose()
 
