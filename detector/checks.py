@@ -10,11 +10,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from detector.structured import Parsed, Reason, parse_structured
 from detector.verdict import LoopClass, Verdict
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 VALIDATOR_GROUP = "pointsman.validators"
 """Entry point group of plugin validators: `name = "module:function"`, function(text, expected) -> str | None."""
@@ -227,9 +229,11 @@ def _custom(
 
 
 def load_validators(
-    points: Iterable[EntryPoint] | None = None, on_error: Callable[[str, Exception], None] | None = None
+    points: "Iterable[EntryPoint] | None" = None, on_error: Callable[[str, Exception], None] | None = None
 ) -> tuple[Validator, ...]:
     """Load the installed validators, in order of name; one that cannot be imported is told to `on_error` and left out."""
+    from importlib.metadata import entry_points  # 40 ms that a user of the library may never need
+
     found: list[Validator] = []
     for point in sorted(
         entry_points(group=VALIDATOR_GROUP) if points is None else points, key=lambda point: point.name

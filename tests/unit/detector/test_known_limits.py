@@ -1,0 +1,52 @@
+"""The limits that docs/detection.md admits. A test here that fails is good news: strike the limit from the page."""
+
+from detector import detect, parse_structured, score, score_logprobs
+from detector.probability import Position
+from detector.structured import Step
+
+PARAGRAPH = (
+    "The river rises in the hills above the town and runs for ninety miles to the sea. Its upper valley was settled by "
+    "shepherds, and their low stone walls still part the fields. Further down, mills once stood at every weir."
+)
+
+
+def test_the_same_said_in_other_words_is_not_seen() -> None:
+    text = (
+        "Regular exercise keeps the heart strong. Moving often is good for your circulation. Being active benefits your "
+        "cardiovascular system. Those who train a lot tend to have healthier hearts. Sport does the heart good."
+    )
+    assert not score(text).degenerate
+
+
+def test_two_copies_of_a_paragraph_are_not_flagged_and_four_are() -> None:
+    assert not score("\n\n".join([PARAGRAPH] * 2)).degenerate
+    assert score("\n\n".join([PARAGRAPH] * 4)).degenerate
+
+
+def test_garble_without_logprobs_is_not_seen() -> None:
+    text = (
+        "lattice bravely oxen Thursday unplug thirteenth of, gravel mauve! singing the carburettor widely onto parsnip"
+    )
+    assert not score(text).degenerate
+
+
+def test_a_cycle_with_a_counter_at_low_confidence_is_silent_in_the_probabilities() -> None:
+    top = tuple((number, -1.7) for number in range(5))
+    unsure = [Position(token=100 + at if at % 9 == 0 else at % 9, logprob=-1.7, top=top) for at in range(1_000)]
+    assert score_logprobs(unsure) is None
+
+
+def test_a_run_that_begins_inside_a_folded_character_is_compared_by_characters() -> None:
+    found = detect("ßsßs", ignore_case=True)  # folded: ssssss, six copies of half a character
+    assert found is not None
+    assert (found.pattern, found.repeat) == ("ßs", 2)
+
+
+def test_a_value_cut_inside_a_string_is_repaired_as_if_whole_and_marked_lossy() -> None:
+    parsed = parse_structured('{"name": "Alexandr', finish_reason="length")
+    assert (parsed.value, parsed.lossy) == ({"name": "Alexandr"}, True)
+
+
+def test_an_open_brace_in_prose_hides_the_json_from_step_three() -> None:
+    parsed = parse_structured('Use {"a: like this: {"city": "Rome"}')
+    assert parsed.step in (None, Step.REPAIRED)
