@@ -159,6 +159,10 @@ class Journey:
                 structured=request.structured,
                 language=self.language,
             )
+        if request.stream and "stream_usage" in rung.model.capabilities and not request.include_usage:
+            # What was billed is known only if asked for; serve.py takes the chunk out again.
+            options = {**(asked.get("stream_options") or {}), "include_usage": True}
+            asked = {**asked, "stream_options": options}
         return Call(
             body=asked,
             stream=request.stream,

@@ -122,7 +122,9 @@ class StreamRun:
             journey.code = attempt.fault.value
         if not self._out.started:
             await self._out.start(journey.headers())
-        await self._end([d for d in self._tail if not usage_only(d)] or [self._thread.chunk({}, finish="stop")])
+        # The end of a refusal is withheld by upstream/: its own finish reason is told by a chunk of ours.
+        own = self._thread.chunk({}, finish=attempt.finish_reason or "stop")
+        await self._end([d for d in self._tail if not usage_only(d)] or [own])
 
     async def cut(self) -> None:
         """End a stream that cannot go on: politely after a loop, with an error event after a broken connection."""
