@@ -4,6 +4,7 @@
 queue is full, new rows are dropped and counted. A batch whose answer was lost is written again and stays once.
 """
 
+import asyncio
 import contextlib
 import os
 from collections import deque
@@ -37,6 +38,7 @@ class SqlCallLog:
         self._engine = engine
         self._queue: deque[Row] = deque()
         self._queue_rows = queue_rows
+        self._writing = asyncio.Lock()
         self.dropped = 0
         self.refused = 0
         self.written = 0
@@ -70,16 +72,17 @@ class SqlCallLog:
 
     async def flush(self) -> None:
         """Write all that waits. Raises StoreUnavailable; what was not written waits on."""
-        while self._queue:
-            batch = [self._queue[i] for i in range(min(BATCH_ROWS, len(self._queue)))]
-            try:
-                await self._write(batch)
-                self.written += len(batch)
-            except RowRefused:
-                await self._one_by_one(batch)
-            # Only now: rows must survive a failed write. Only this task takes from the left.
-            for _ in batch:
-                self._queue.popleft()
+        # One writer at a time: a batch leaves the queue only after it was written, and from the left.
+        async with self._writing:
+            while self._queue:
+                batch = [self._queue[i] for i in range(min(BATCH_ROWS, len(self._queue)))]
+                try:
+                    await self._write(batch)
+                    self.written += len(batch)
+                except RowRefused:
+                    await self._one_by_one(batch)
+                for _ in batch:
+                    self._queue.popleft()
 
     async def close(self) -> None:
         """Write what waits if the database is there; count the rest as dropped."""

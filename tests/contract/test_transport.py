@@ -1,13 +1,17 @@
 """Our transport and httpx's own, over the same raw server: whoever calls cannot tell them apart."""
 
 import asyncio
+import shutil
 import socket
 import ssl
+import subprocess
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import httpx
 import pytest
+import uvloop
 
 from upstream.errors import mapped
 from upstream.transport import FastTransport, wire
@@ -24,7 +28,7 @@ async def transport(request: pytest.FixtureRequest) -> AsyncIterator[httpx.Async
 
 
 @asynccontextmanager
-async def raw(handler: Handler) -> AsyncIterator[str]:
+async def raw(handler: Handler, context: ssl.SSLContext | None = None) -> AsyncIterator[str]:
     """A server that does what `handler` says with each connection."""
     tasks: set[asyncio.Task[None]] = set()
 
@@ -41,7 +45,7 @@ async def raw(handler: Handler) -> AsyncIterator[str]:
         tasks.add(task)
         task.add_done_callback(tasks.discard)
 
-    server = await asyncio.start_server(accept, "127.0.0.1", 0)
+    server = await asyncio.start_server(accept, "127.0.0.1", 0, ssl=context)
     try:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
     finally:
@@ -278,6 +282,40 @@ async def test_a_peer_that_speaks_no_tls_is_a_connect_error() -> None:
         with pytest.raises(httpx.ConnectError):
             await post(transport, url.replace("http:", "https:"))
     await transport.aclose()
+
+
+@pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
+def test_tls_is_spoken_kept_alive_and_verified_on_either_loop(
+    tmp_path: Path, loop: Callable[[], asyncio.AbstractEventLoop]
+) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    line = f"openssl req -x509 -newkey rsa:2048 -nodes -keyout {key} -out {certificate} -days 2"
+    names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    subprocess.run([*line.split(), *names], check=True, capture_output=True)
+    server_side = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server_side.load_cert_chain(certificate, key)
+    connections = 0
+
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        await always(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")(reader, writer)
+
+    async def story() -> None:
+        async with raw(handler, server_side) as url:
+            url = url.replace("http://127.0.0.1", "https://localhost")
+            trusting = FastTransport(verify=ssl.create_default_context(cafile=certificate))
+            assert [await post(trusting, url) for _ in range(3)] == [(200, b"ok")] * 3
+            assert connections == 1
+            await trusting.aclose()
+            strict = FastTransport()
+            with pytest.raises(httpx.ConnectError):
+                await post(strict, url)
+            await strict.aclose()
+
+    with asyncio.Runner(loop_factory=loop) as runner:
+        runner.run(story())
 
 
 async def test_many_calls_at_once_each_get_their_own_answer(transport: httpx.AsyncBaseTransport) -> None:
