@@ -2,10 +2,14 @@
 
 import typer
 
-from pointsman.cli import check
+from pointsman.cli import check, keys, score, serve
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Routes LLM calls and takes looping models off.")
+app.command("serve")(serve.serve)
 app.command("check")(check.check)
+app.command("migrate")(serve.migrate)
+app.command("score")(score.score_command)
+app.add_typer(keys.app, name="keys")
 
 
 @app.callback()

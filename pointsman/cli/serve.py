@@ -1,0 +1,86 @@
+"""`pointsman serve` and `pointsman migrate`: the service itself, and its database alone."""
+
+import asyncio
+import os
+from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from pointsman.assemble import StartError, assembled, open_sql
+from pointsman.cli.check import DEFAULT_FILE, settings_or_exit
+from pointsman.logs import set_up
+from pointsman.serve import Door, listen
+from pointsman.serve import serve as run_doors
+from pointsman.settings import Settings
+
+ConfigOption = typer.Option(DEFAULT_FILE, "--config", "-c", help="The configuration file.")
+
+
+class Role(StrEnum):
+    """What one process does. A fleet has several routers and one or more monitors, of which one leads."""
+
+    ALL = "all"
+    ROUTER = "router"
+    MONITOR = "monitor"
+
+
+def serve(
+    config: Path = ConfigOption,
+    role: Role = typer.Option(Role.ALL, help="router: clients' port; monitor: operators' port, probes and alerts."),
+) -> None:
+    """Run the service until SIGTERM or Ctrl-C; then streams may finish."""
+    settings = settings_or_exit(config)
+    set_up(os.environ.get("POINTSMAN_LOG", "INFO"))
+    run_to_end(serving(settings, role))
+
+
+def migrate(config: Path = ConfigOption) -> None:
+    """Bring the database to the newest version; safe while others start."""
+    settings = settings_or_exit(config)
+
+    async def once() -> None:
+        async with AsyncExitStack() as stack:
+            await open_sql(settings, stack)
+        typer.echo("the database is at the newest version")
+
+    run_to_end(once())
+
+
+async def serving(settings: Settings, role: Role) -> None:
+    """Open, listen, serve, drain, close. Prints the addresses. Raises StartError."""
+    sockets = []
+    if role is not Role.MONITOR:
+        sockets.append(listen(settings.address()))
+    if role is not Role.ROUTER:
+        sockets.append(listen(settings.address(admin=True)))
+    async with assembled(settings) as service:
+        doors = []
+        if role is not Role.MONITOR:
+            doors.append(Door(app=service.app, socket=sockets.pop(0)))
+            typer.echo(f"pointsman: clients on {doors[-1].url}")
+        await run_doors(service, doors)
+
+
+def run_to_end(what: Coroutine[Any, Any, None]) -> None:
+    """Run `what` on the fastest loop there is; a StartError is told in one line and exits with 1."""
+    try:
+        with asyncio.Runner(loop_factory=_loop()) as runner:
+            runner.run(what)
+    except StartError as error:
+        typer.echo(f"pointsman: {error}", err=True)
+        raise typer.Exit(1) from error
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+
+
+def _loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ImportError:  # not on Windows
+        return None
+    made: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return made

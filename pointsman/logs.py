@@ -1,0 +1,30 @@
+"""Logs as JSON lines on stderr: one object an event, no text of a conversation and no secret."""
+
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+
+
+class JsonLines(logging.Formatter):
+    """`{"at": …, "level": …, "logger": …, "message": …}`; `error` holds a traceback."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        out = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            out["error"] = self.formatException(record.exc_info)
+        return json.dumps(out, ensure_ascii=False)
+
+
+def set_up(level: str = "INFO") -> None:
+    """Send every logger's records to stderr from `level` on."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    logging.basicConfig(level=level, handlers=[handler], force=True)
+    for noisy in ("httpx", "httpcore", "apscheduler", "alembic", "uvicorn.error"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)

@@ -1,0 +1,109 @@
+"""Listens, serves until told to stop, then drains: no new connections, streams may finish, counters are flushed.
+
+Several ASGI apps share one event loop; the first SIGTERM or SIGINT drains all of them, the second ends at once.
+"""
+
+import asyncio
+import contextlib
+import signal
+import socket
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import uvicorn
+
+from pointsman.assemble import Service, StartError
+
+BACKLOG = 2048
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """One app and the socket it listens on."""
+
+    app: Any
+    socket: socket.socket
+
+    @property
+    def url(self) -> str:
+        host, port = self.socket.getsockname()[:2]
+        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+class QuietServer(uvicorn.Server):
+    """A uvicorn server that leaves signals to whoever runs several of them."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def listen(address: tuple[str, int]) -> socket.socket:
+    """A bound socket. Raises StartError, which names the address."""
+    host, port = address
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        sock.bind((host, port))
+    except OSError as error:
+        sock.close()
+        raise StartError(f"cannot listen on {host}:{port}: {error.strerror}") from error
+    return sock
+
+
+async def serve(service: Service, doors: Sequence[Door], stop: asyncio.Event | None = None) -> None:
+    """Serve until a signal comes or `stop` is set, then drain."""
+    stop = stop or asyncio.Event()
+    servers = [QuietServer(_config(door, service.settings.drain_s)) for door in doors]
+    with _signals(stop, servers):
+        running = [
+            asyncio.create_task(server.serve(sockets=[door.socket]), name=door.url)
+            for server, door in zip(servers, doors, strict=True)
+        ]
+        stopping = asyncio.create_task(stop.wait())
+        await asyncio.wait([*running, stopping], return_when=asyncio.FIRST_COMPLETED)
+        service.draining = True
+        for server in servers:
+            server.should_exit = True
+        await asyncio.gather(*running)
+        stopping.cancel()
+
+
+def _config(door: Door, drain_s: float) -> uvicorn.Config:
+    return uvicorn.Config(
+        door.app,
+        http="httptools",
+        ws="none",
+        lifespan="off",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        backlog=BACKLOG,
+        timeout_graceful_shutdown=max(1, round(drain_s)),
+    )
+
+
+@contextlib.contextmanager
+def _signals(stop: asyncio.Event, servers: Sequence[QuietServer]) -> Iterator[None]:
+    loop = asyncio.get_running_loop()
+
+    def told() -> None:
+        if stop.is_set():
+            for server in servers:
+                server.force_exit = True
+        stop.set()
+
+    added = []
+    for number in SIGNALS:
+        # Not in the main thread, or on a platform without them: whoever set `stop` ends it.
+        with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):
+            loop.add_signal_handler(number, told)
+            added.append(number)
+    try:
+        yield
+    finally:
+        for number in added:
+            loop.remove_signal_handler(number)
