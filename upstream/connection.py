@@ -7,6 +7,7 @@ this transport from the stock one.
 import asyncio
 import socket
 from collections.abc import Callable
+from typing import cast
 
 import httptools
 import httpx
@@ -129,8 +130,8 @@ class Connection(asyncio.Protocol):
     # asyncio calls these
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # No isinstance: uvloop's TLS transport is no asyncio.Transport, though it does what one does.
+        self._transport = cast(asyncio.Transport, transport)
         sock = transport.get_extra_info("socket")
         if sock is not None and sock.family in (socket.AF_INET, socket.AF_INET6):
             # Nagle's algorithm costs up to 40 ms against a peer that delays its acknowledgements.
