@@ -3,7 +3,8 @@
 Pure: all snapshots and one proposed move in; the move that is allowed, out.  Source: BREAKER.md, Opening safely.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from breaker.levels import Level, Mode, Reason
 from breaker.policy import BreakerPolicy
@@ -39,3 +40,36 @@ def over_open_cap(states: Mapping[str, Snapshot], move: Snapshot, policy: Breake
         return False  # it takes no traffic already
     shut = {m for m, s in states.items() if s.effective in (Level.OPEN, Level.RECOVERING)} | {move.model}
     return len(shut) > policy.max_open_ratio * max(1, len(states.keys() | {move.model})) + 1e-9
+
+
+def last_of_a_route(states: Mapping[str, Snapshot], move: Snapshot, routes: Sequence[Sequence[str]]) -> bool:
+    """Whether `move` would shut the last model of one of `routes` (those that say `last_model: keep_reduced`).
+
+    A failed recovery shuts nobody out: its model takes no traffic already, and another is the last one.
+    """
+    was = states.get(move.model)
+    if (
+        move.level is not Level.OPEN
+        or move.mode is not Mode.AUTO
+        or (was is not None and was.level is Level.RECOVERING)
+    ):
+        return False
+    shut = {m for m, s in states.items() if s.effective in (Level.OPEN, Level.RECOVERING)} | {move.model}
+    return any(move.model in route and set(route) <= shut for route in routes)
+
+
+def lowered(here: Snapshot, move: Snapshot, why: Reason) -> Snapshot | None:
+    """`move` to OPEN taken back to REDUCED, so that the model stays in service; None when it is there already."""
+    if here.level is Level.REDUCED:
+        return None
+    reasons = (*move.reasons, why)
+    told = replace(move.transitions[-1], to_level=Level.REDUCED, reasons=reasons)
+    return replace(
+        move,
+        level=Level.REDUCED,
+        until=0.0,
+        open_count=here.open_count,
+        cause=here.cause,
+        reasons=reasons,
+        transitions=(*move.transitions[:-1], told),
+    )

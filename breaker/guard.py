@@ -18,7 +18,7 @@ from base.faults import Fault
 from breaker.counting import KEPT_MIN, LocalCounters
 from breaker.evidence import Evidence, EvidenceKind, EvidenceStore
 from breaker.explain import Explanation, explain
-from breaker.fleet import by_ratio_only, detector_suspect, over_open_cap
+from breaker.fleet import by_ratio_only, detector_suspect, last_of_a_route, lowered, over_open_cap
 from breaker.levels import Level, Mode, Reason
 from breaker.machine import force, highest, next_snapshot, reset
 from breaker.outcome import Outcome
@@ -36,6 +36,7 @@ log = logging.getLogger(__name__)
 
 LEASE_NAME = "breaker-evaluate"
 ADMIN_TRIES = 5
+BACK_FILL_S = 3_600.0  # older rows may have been deleted on purpose
 
 
 class Guard:
@@ -57,11 +58,13 @@ class Guard:
         *,
         evidence: EvidenceStore | None = None,
         on_transition: Sequence[Callable[[Transition], None]] = (),
+        keep_last: Sequence[Sequence[str]] = (),
     ) -> None:
+        """`keep_last`: the models of each route that says `last_model: keep_reduced`."""
         self.models, self.policy = tuple(models), policy
         self._counts, self._states, self._probes, self._lease, self._log = counts, states, probes, lease, log
         self._clock, self._rng, self._boot_id, self._server_now = clock, rng, boot_id, server_now
-        self._evidence = evidence
+        self._evidence, self._keep_last = evidence, tuple(tuple(route) for route in keep_last)
         self._snapshots = {model: Snapshot(model=model) for model in self.models}
         self._local_levels: dict[str, tuple[Level, float]] = {}
         self._newly: dict[str, float] = {}
@@ -204,9 +207,15 @@ class Guard:
             here, found = self._snapshots[model], kept.get(model)
             if found is not None and found.epoch >= here.epoch:
                 self._snapshots[model] = found
+                self._back_fill(here, found)
             elif here.epoch > (found.epoch if found else 0):
                 # Flushed, evicted or restored from old data: what we last knew is truer than HEALTHY.
                 await self._states.compare_and_set(here, found.epoch if found else 0)
+
+    def _back_fill(self, here: Snapshot, found: Snapshot) -> None:
+        """Log the moves of others too: their winner may have died before it did. The log keeps each only once."""
+        recent_s = self._server_now() - BACK_FILL_S
+        self._unlogged.extend(t for t in found.transitions if t.epoch > here.epoch and t.at > recent_s)
 
     async def evaluate(self) -> None:
         """One tick: whoever holds the lease reads the counts and moves the documents. Raises StoreUnavailable."""
@@ -296,7 +305,9 @@ class Guard:
             return moved
         if over_open_cap(self._snapshots, moved, self.policy):
             self.open_cap_hits += 1
-            return None if here.level is Level.REDUCED else _lowered(here, moved)
+            return lowered(here, moved, Reason.TOO_MANY_OPEN)
+        if last_of_a_route(self._snapshots, moved, self._keep_last):
+            return lowered(here, moved, Reason.LAST_MODEL)
         if not by_ratio_only(moved):
             return moved
         if now_s < self._held_until:
@@ -398,17 +409,3 @@ class Guard:
         """Each rule with its numbers, and what the next change waits for. Raises StoreUnavailable, KeyError."""
         now_s = self._server_now()
         return explain(self._snapshots[model], await self._read(model, now_s, full=True), self.policy, now_s)
-
-
-def _lowered(here: Snapshot, moved: Snapshot) -> Snapshot:
-    """Over the cap on open models: the model stays in service with a tenth of the traffic."""
-    last = replace(moved.transitions[-1], to_level=Level.REDUCED, reasons=(*moved.reasons, Reason.TOO_MANY_OPEN))
-    return replace(
-        moved,
-        level=Level.REDUCED,
-        until=0.0,
-        open_count=here.open_count,
-        cause=here.cause,
-        reasons=last.reasons,
-        transitions=(*moved.transitions[:-1], last),
-    )

@@ -47,3 +47,4 @@ class Reason(StrEnum):
     FLAPPING = "flapping"
     SUSPECT_DETECTOR = "suspect_detector"
     TOO_MANY_OPEN = "too_many_open"
+    LAST_MODEL = "last_model"

@@ -170,9 +170,9 @@ def cleared(level: Level, since: float, view: View, readings: tuple[Reading, ...
 
 def _row_below(view: View, since: float, *, minutes: int, line: float, minimum: int) -> int:
     row = 0
-    for minute in range(view.first, view.last + 1):
-        if (minute + 1) * MINUTE_S <= since:
-            continue
+    if not view.by_minute:
+        return row
+    for minute in range(max(view.first, int(since // MINUTE_S)), view.last + 1):
         seen = view.window(minutes, ending=minute)
         if seen.n >= minimum:
             row = row + 1 if below(seen.k, line, seen.n) else 0

@@ -66,7 +66,7 @@ class BreakerPolicy(BaseModel):
     # trend (L2): Mann-Kendall over six buckets
     trend_bucket_min: Minutes = 5
     trend_buckets: Annotated[int, Field(ge=4, le=12)] = 6
-    trend_score: Sample = 11  # of 15 pairs: chance of it without a trend is .008
+    trend_score: Sample = 11  # of 15 pairs: 28 in 1,000 by chance, before the other three conditions
     trend_growth: Annotated[float, Field(ge=1, le=100)] = 1.5
     trend_dip: Ratio = 0.8  # a bucket below this part of the running maximum is a fall
     trend_min_repeats: Sample = 20

@@ -45,6 +45,8 @@ class View:
     first: int
     last: int
     by_minute: Mapping[int, Tally]
+    sums: tuple[tuple[int, int], ...]
+    """Running (n, k) before each minute from `first` on and after the last one; empty when no minute was seen."""
     fast: tuple[FastRow, ...]
     evidence: tuple[Evidence, ...]
 
@@ -53,9 +55,13 @@ class View:
 
     def window(self, minutes: int, *, ending: int | None = None) -> Tally:
         """Sum of `minutes` minutes, the last of them `ending` (default: the last complete one)."""
-        end = self.last if ending is None else ending
-        rows = [self.at(minute) for minute in range(max(self.first, end - minutes + 1), end + 1)]
-        return Tally(sum(row.n for row in rows), sum(row.k for row in rows))
+        if not self.sums:
+            return Tally()
+        end = (self.last if ending is None else min(ending, self.last)) - self.first + 1
+        if end <= 0:
+            return Tally()
+        (n0, k0), (n1, k1) = self.sums[max(0, end - minutes)], self.sums[end]
+        return Tally(n1 - n0, k1 - k0)
 
     def fast_since(self, window_s: float) -> list[FastRow]:
         """Buckets that began within the last `window_s` seconds, the running one included."""
@@ -80,4 +86,22 @@ def look(seen: Seen, *, watermark: float, now_s: float, grace_s: float) -> View:
             by_minute[row.minute] = Tally(had.n + row.counts.judged, had.k + row.counts.repeats)
     fast = tuple(row for row in seen.fast if row.bucket * FAST_BUCKET_S >= watermark)
     live = {e.id: e for e in seen.evidence if e.found_at >= watermark and now_s < e.valid_until}
-    return View(now_s=now_s, first=first, last=last, by_minute=by_minute, fast=fast, evidence=tuple(live.values()))
+    return View(
+        now_s=now_s,
+        first=first,
+        last=last,
+        by_minute=by_minute,
+        sums=_running_sums(by_minute, first, last),
+        fast=fast,
+        evidence=tuple(live.values()),
+    )
+
+
+def _running_sums(by_minute: Mapping[int, Tally], first: int, last: int) -> tuple[tuple[int, int], ...]:
+    if not by_minute:
+        return ()
+    sums = [(0, 0)]
+    for minute in range(first, last + 1):
+        row, (n, k) = by_minute.get(minute), sums[-1]
+        sums.append((n + row.n, k + row.k) if row else (n, k))
+    return tuple(sums)

@@ -64,4 +64,4 @@ def _healthy(tier: Sequence[RouteCandidate], levels: Mapping[str, Level]) -> lis
 
 def _in_proportion(candidates: Sequence[RouteCandidate], part: float) -> dict[str, float]:
     weight = sum(candidate.weight for candidate in candidates)
-    return {candidate.model: part * candidate.weight / weight for candidate in candidates}
+    return {candidate.model: part * (candidate.weight / weight) for candidate in candidates}

@@ -10,10 +10,9 @@ def low_traffic(view: View, policy: BreakerPolicy) -> Reading:
     """Walk back minute by minute until 30 replies are found; whole minutes are taken."""
     n = k = 0
     oldest = newest = None
-    for minute in range(view.last, max(view.first, view.last - policy.low_traffic_age_min + 1) - 1, -1):
+    too_old = view.last - policy.low_traffic_age_min
+    for minute in sorted((m for m, row in view.by_minute.items() if row.n and m > too_old), reverse=True):
         row = view.at(minute)
-        if not row.n:
-            continue
         newest = minute if newest is None else newest
         oldest = minute
         n, k = n + row.n, k + row.k

@@ -47,7 +47,7 @@ class Fleet:
         self.counts, self.probes = MemoryCounts(self.clock), MemoryProbes(self.clock)
         self.lease = MemoryLease(self.clock)
 
-    def replica(self, boot_id: str = "a") -> Guard:
+    def replica(self, boot_id: str = "a", **more: Any) -> Guard:
         return Guard(
             self.models,
             self.policy,
@@ -60,6 +60,7 @@ class Fleet:
             Random(1),
             boot_id,
             self.clock.now_s,
+            **more,
         )
 
     @asynccontextmanager
@@ -282,3 +283,24 @@ async def test_closing_writes_the_last_counts_and_frees_the_lease() -> None:
     minute = int(T0 // 60)
     assert [row.counts.judged for row in await fleet.counts.minutes("m", minute, minute)] == [3, 3, 3]
     assert await b._lease.hold("breaker-evaluate", "b", 5.0) is not None
+
+
+async def test_the_last_model_of_a_route_that_keeps_it_stays_reduced() -> None:
+    fleet = Fleet(("m", "y"))
+    guard = fleet.replica(keep_last=[("m", "y")])
+    async with fleet.running(guard):
+        await guard.force("y", Mode.FORCED_OPEN, "op", "drill", T0 + 3_600)
+        fail(guard, 10)
+        await fleet.clock.advance(5)
+        assert guard.levels() == {"m": Level.REDUCED, "y": Level.OPEN}
+        assert guard.snapshot("m").reasons == (Reason.HARD_FAILURES, Reason.LAST_MODEL)
+
+
+async def test_a_transition_whose_winner_died_before_logging_is_logged_by_another() -> None:
+    fleet = Fleet()
+    a, b = fleet.replica("a"), fleet.replica("b")
+    moved = await a.force("m", Mode.FORCED_OPEN, "op", "drill", T0 + 3_600)
+    fleet.told._kept.clear()
+    await b.poll()
+    await b.evaluate()
+    assert fleet.told.rows == [moved.transitions[-1]]
