@@ -15,10 +15,11 @@ from random import Random
 
 from base.clock import Clock
 from base.faults import Fault
-from breaker.counting import KEPT_MIN, LocalCounters
+from breaker.counting import LocalCounters
 from breaker.evidence import Evidence, EvidenceKind, EvidenceStore
 from breaker.explain import Explanation, explain
 from breaker.fleet import by_ratio_only, detector_suspect, last_of_a_route, lowered, over_open_cap
+from breaker.history import MinuteHistory
 from breaker.levels import Level, Mode, Reason
 from breaker.machine import force, highest, next_snapshot, reset
 from breaker.outcome import Outcome
@@ -71,6 +72,7 @@ class Guard:
         self._held_until = 0.0
         self._unlogged: deque[Transition] = deque()
         self._full_at = float("-inf")
+        self._history = MinuteHistory(counts)
         self.counters = LocalCounters(boot_id)
         self.pool = PermitPool()
         self.callbacks: list[Callable[[Transition], None]] = list(on_transition)
@@ -249,10 +251,10 @@ class Guard:
         if not full:
             return Seen(fast=fast, probes=probes, evidence=self._streak_evidence(model, now_s))
         last = last_complete_minute(now_s, policy.grace_s)
-        minutes = await self._counts.minutes(model, last - KEPT_MIN + 1, last)
+        minutes = await self._history.minutes(model, last)
         found = list(await self._evidence.evidence(model)) if self._evidence is not None else []
         return Seen(
-            minutes=[row for row in minutes if row.scope == ""],
+            minutes=minutes,
             fast=fast,
             probes=probes,
             evidence=(*found, *self._streak_evidence(model, now_s)),
