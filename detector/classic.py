@@ -20,7 +20,7 @@ class ClassicWatch:
         self.policy = policy
         self.buf = ""
         self.base = 0
-        self.suspect = False
+        self.hold_at: int | None = None
         self._due = policy.check_every
 
     def push(self, text: str) -> None:
@@ -34,7 +34,7 @@ class ClassicWatch:
 
     def check(self, at: int, *, final: bool = False) -> Finding | None:
         """Judge the text up to absolute offset `at`; between two `check_every` marks nothing is looked at."""
-        self.suspect = False
+        self.hold_at = None
         if at < self._due and not final:
             return None
         self._due = at - at % STEP + max(STEP, self.policy.check_every)
@@ -56,7 +56,7 @@ class ClassicWatch:
                 unit = buf[start : start + period]
                 return self._found(Rule.PERIOD, class_of(unit, Rule.PERIOD), unit, period, start, start + period, end)
             if reps >= 3 and WORD.search(unit):
-                self.suspect = True
+                self.hold_at = self.base + end
         return None
 
     def _collapse(self, end: int) -> Finding | None:

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from detector.fingerprint import fingerprint
-from detector.metrics import char_repeat, context_sim
+from detector.metrics import char_repeat, context_sim, duplicate_share
+from detector.prefilter import surely_clean
 from detector.profile import Profile, profile_of
 from detector.tail import LONG
 from detector.text import TOKEN, WORD
@@ -35,7 +36,12 @@ def score(
     began = timer() if timer else 0.0
     rules = profile_of(profile, repetition_allowed=repetition_allowed)
     watch = Watch(rules)
-    found = scan(watch, text)
+    words = surely_clean(text)
+    if words is None:
+        found = scan(watch, text)
+    else:
+        watch.trigram = duplicate_share(words) if len(words) >= 24 else 0.0
+        found = watch.last_look(text)
     if found is None:
         metrics = Metrics(trigram_repeat=watch.trigram, cycle_count=watch.cycles)
         verdict = Verdict(metrics=metrics, profile=rules.name)

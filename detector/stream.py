@@ -62,7 +62,8 @@ class StreamGate:
         self._shift = 0  # offset of the text at which the present engine began
         self._parts: list[str] = []  # fed, not yet seen by the engine
         self._fed = 0
-        self._grid = GRID
+        self._grid = GRID  # offset of the next look
+        self._edge = GRID  # offset where something changes: the next look, or where a hold begins
         self._clean: list[str] = []
         self._clean_chars = 0
         self._held = ""
@@ -84,7 +85,7 @@ class StreamGate:
     def feed(self, delta: str, now_s: float) -> Release:
         """Take the next piece of the reply; return what may be sent now. In healthy text that is `delta` itself."""
         fed = self._fed = self._fed + len(delta)
-        if self.state is GateState.PASSING and (fed < self._grid or self._blind):
+        if self.state is GateState.PASSING and (fed < self._edge or self._blind):
             if not self._blind:
                 self._parts.append(delta)
             return Release(text=self._record(delta), state=GateState.PASSING)
@@ -158,13 +159,15 @@ class StreamGate:
             if self.state is GateState.STOPPED:
                 self.counters.suppressed_chars += self._fed - at
                 break
-            stop = min(self._grid, self._fed)
+            stop = min(self._edge, self._fed)
             piece = delta[at - base : stop - base]
             self._parts.append(piece)
             out.append(self._record(self._carry(piece)))
             if stop == self._grid:
-                self._grid += GRID
+                self._grid = self._edge = stop + GRID
                 out.append(self._record(self._decide(stop, now_s)))
+            elif stop == self._edge:
+                self._hold(now_s)
             at = stop
         return "".join(out)
 
@@ -194,15 +197,20 @@ class StreamGate:
         found = watch.check(local) if local % STEP == 0 else None
         if found is not None:
             return self._confirm(found, at)
-        suspect = watch.suspect or self._periodic(local)
+        begin = self._hold_from(local)
         watch.trim(local)
-        if not suspect:
+        if begin is None:
             self._waived = False
             return self._let_go(now_s)
         if self.state is GateState.PASSING and not self._waived and self.policy.hold_chars:
-            self.state, self._since = GateState.HOLDING, now_s
-            self.counters.holds += 1
+            self._edge = min(self._grid, max(at, begin + self._shift))
+            if self._edge == at:
+                self._hold(now_s)
         return ""
+
+    def _hold(self, now_s: float) -> None:
+        self.state, self._since, self._edge = GateState.HOLDING, now_s, self._grid
+        self.counters.holds += 1
 
     def _let_go(self, now_s: float) -> str:
         if self.state is not GateState.HOLDING:
@@ -221,16 +229,19 @@ class StreamGate:
         self._waived = True
         return self._let_go(now_s)
 
-    def _periodic(self, local: int) -> bool:
-        """Two copies and a bit, or what would show more than two before the next look."""
-        buf, end = self._watch.buf, local - self._watch.base
+    def _hold_from(self, local: int) -> int | None:
+        """Where a hold must begin so that no more of a loop is shown than may be; None: nothing looks periodic."""
+        watch = self._watch
+        begin = watch.hold_at if local % STEP == 0 else None
+        buf, end = watch.buf, local - watch.base
         if end < 24:
-            return False
+            return begin
         for period in periods(buf, end, anchor=6, least=1, most=100, tries=3):
             run = run_length(buf, end, period)
-            if run + GRID > max(32, 2 * period) and run - period >= max(8, period // 2 - 8):
-                return True
-        return False
+            allowed = local - run + max(32, 2 * period)
+            if allowed < local + GRID and run - period >= max(8, period // 2 - 8):
+                return allowed if begin is None else min(begin, allowed)
+        return begin
 
     # -- looping ----------------------------------------------------------------------------------------------------
 

@@ -19,7 +19,9 @@ STEP = 32
 KEEP = 4 * LONG
 _TOKENS = 120
 _SEEN = 360
+_LAYOUT = frozenset("|{}[]()<>=;\t\\")  # lines with these are data, and data counts
 _SEPARATORS = frozenset("-=_.*#~+·—–…─━═│┃|┄┈ \t\r\n\u3000\u00a0\u2800")
+_DIGITS = re.compile(r"\d+")
 _ITEM = re.compile(
     r"[ \t]*(?:[-*+•·#>\"'(\[]*[ \t]*)(?:[\d.:/-]+[ \t]*(?:[.)、:：,，\-]|\Z|(?<=:))[ \t]*)?(?P<body>[^\n]*)"
 )
@@ -51,7 +53,7 @@ class Watch:
         self.base = 0  # absolute offset of buf[0]
         self.trigram = 0.0
         self.cycles = 0
-        self.suspect = False
+        self.hold_at: int | None = None  # offset from which a suspicion wants text held
         self._tokens: list[str] = []
         self._token_at = 0
         self._seen: set[tuple[str, str, str]] = set()
@@ -60,6 +62,8 @@ class Watch:
         self._armed: Rule | None = None  # a statistical rule that held one check ago
         self._line_at = 0
         self._bodies: list[str] = []
+        self._plain = ""  # the last line, its numbers as '#'
+        self._numbered = 0  # lines in a row that equal the one above but for their numbers
 
     def push(self, text: str) -> None:
         self.buf += text
@@ -76,7 +80,7 @@ class Watch:
     def check(self, at: int, *, final: bool = False) -> Finding | None:
         """Judge the text up to absolute offset `at`. `final`: the text ends here."""
         end = at - self.base
-        self.suspect = False
+        self.hold_at = None
         found = self._exact(end, at, final)
         if found is not None:
             return found
@@ -84,6 +88,12 @@ class Watch:
         if not self.profile.statistics:
             return None
         return self._lines(end, final) or self._statistics(end, at, fresh, final)
+
+    def last_look(self, text: str) -> Finding | None:
+        """Only the exact rules at the end of a text that a prefilter called clean so far."""
+        self.base = max(0, len(text) - 2 * LONG)
+        self.buf = text[self.base :]
+        return self._exact(len(self.buf), len(text), True)
 
     def trigram_of(self, tail: str) -> float:
         """The trigram metric for a verdict; the higher of what was seen and what the tail shows."""
@@ -112,8 +122,9 @@ class Watch:
             if covered and run <= covered:
                 continue
             covered = max(covered, run)
-            self.suspect = True
-            rule = self._judge(buf[end - period : end], period, run, final)
+            allowed = at - run + shown_limit(period)
+            self.hold_at = allowed if self.hold_at is None else min(allowed, self.hold_at)
+            rule = self._judge(buf[end - period : end], period, run, final, whole=run + self.base >= at - 2)
             if rule is not None:
                 start = end - run
                 return self._found(rule, period, start, end)
@@ -127,15 +138,17 @@ class Watch:
             start=at, onset=at + period, seen=self.base + end,
         )  # fmt: skip
 
-    def _judge(self, unit: str, period: int, run: int, final: bool) -> Rule | None:
+    def _judge(self, unit: str, period: int, run: int, final: bool, *, whole: bool) -> Rule | None:
         """Which exact rule a run of `run` characters with this unit breaks."""
         p, copies = self.profile, run // period
         if WORD.search(unit) is None:
             return Rule.SYMBOL if run >= _symbol_limit(unit, copies) * p.symbols else None
         size = width(unit)
+        # Rows of digits are pictures, matrices and dumps more often than loops.
+        lettered = any(map(str.isalpha, unit))
         if copies >= p.cycle_count:
             self.cycles = max(self.cycles, copies)
-            if size * copies >= p.cycle_width:
+            if size * copies >= p.cycle_width * (1 if lettered else 2):
                 return Rule.CYCLE
         if copies >= p.block_copies and size >= p.block_width:
             return Rule.BLOCK
@@ -143,9 +156,15 @@ class Watch:
             nearly = 2.5 if size >= 200 else 3
             if run >= nearly * period and size >= 40 and p.block_copies <= 3:
                 return Rule.BLOCK
-        if run >= (p.stuck_words if not final else 7) * period and size * copies >= 14:
+        if final and whole and period > 1 and copies >= 6 and size * copies >= 24 and p.stuck_words <= 10:
+            return Rule.STUCK if len(TOKEN.findall(unit)) == 1 else Rule.CYCLE
+        if not lettered:
+            return Rule.STUCK if final and period <= 6 and copies >= max(20, p.stuck_words) else None
+        if run >= (7 if final and p.stuck_words <= 10 else p.stuck_words) * period and size * copies >= (
+            28 if size > period else 48
+        ):
             words = TOKEN.findall(unit.casefold() if len(unit) < 64 else "")
-            if (len(words) == 1 and size * copies >= 14) or (final and words and size * copies >= 48):
+            if len(words) == 1 or (final and words):
                 return Rule.STUCK
         return None
 
@@ -179,39 +198,47 @@ class Watch:
             del toks[: len(toks) - _TOKENS]
         grams = list(zip(last, last[1:], last[2:], strict=False))
         seen, older = self._seen, self._older
-        known = 0
-        score = self._score
-        for gram in grams:
-            if gram in seen or gram in older:
-                known += 1
-                score += 1.0
-            elif score:
-                seen.add(gram)
-                score = score - 2.0 if score > 2.0 else 0.0
-            else:
-                seen.add(gram)
-        self._score = min(score, 200.0)
+        known = sum(map(seen.__contains__, grams)) + sum(map(older.__contains__, grams))
+        if known or len(set(grams)) != len(grams):
+            self._score = self._count(grams)
+        else:
+            seen.update(grams)
+            self._score = max(0.0, self._score - 2.0 * len(grams))
         if len(seen) > _SEEN:
             self._older, self._seen = seen, set()
         return known
+
+    def _count(self, grams: list[tuple[str, str, str]]) -> float:
+        """The running sum: up 1 for a trigram said before, down 2 for a new one, never below 0."""
+        seen, older, score = self._seen, self._older, self._score
+        for gram in grams:
+            if gram in seen or gram in older:
+                score += 1.0
+            else:
+                seen.add(gram)
+                score = score - 2.0 if score > 2.0 else 0.0
+        return min(score, 400.0)
 
     def _statistics(self, end: int, at: int, known: int, final: bool) -> Finding | None:
         """The trigram and char rules: hold first, act when it still holds one check later."""
         p, rule = self.profile, None
         window = self._tokens[-_TOKENS:]
-        if self._score >= 14 and len(window) >= 24:
-            self.trigram = share = duplicate_share(window)
-            recent = duplicate_share(window[-60:])
-            if self._score >= 18:
-                self.suspect = self.suspect or shape(self.buf[max(0, end - 600) : end]) == "prose"
-            if (share > p.trigram_repeat or (recent > 0.72 and self._score >= 36)) and self._really(end):
+        if self._score >= 8 and len(window) >= 16 and _wordy(window):
+            self.trigram = share = duplicate_share(window) if len(window) >= 24 else 0.0
+            recent = duplicate_share(window[-50:])
+            if self._score >= 12 and shape(self.buf[max(0, end - 600) : end]) == "prose":
+                self.hold_at = at
+            dense = share > p.trigram_repeat or (recent > 0.7 and self._score >= 30)
+            # Nearly everything was said before, in units longer than the window: a paragraph for the third time.
+            again = self._score >= 130 and shape(self.buf[max(0, end - 600) : end]) == "prose"
+            if self._score >= 14 and (again or (dense and self._really(end))):
                 rule = Rule.TRIGRAM
         if rule is None and p.char_rule and (final or at % 96 == 0) and end >= 48:
             rule = self._characters(end)
         if rule is None and self._emoji(end):
             rule = Rule.SYMBOL
         if rule is not None:
-            self.suspect = True
+            self.hold_at = at
             if self._armed is not None or final:
                 return self._vague(rule, end)
         self._armed = rule if rule is not None or at % 96 == 0 or self._armed is not Rule.CHAR else self._armed
@@ -240,14 +267,20 @@ class Watch:
 
     def _emoji(self, end: int) -> bool:
         """A flood of few different symbols that is no exact cycle: emoji sequences, mixed marks."""
-        tail = self.buf[max(0, end - 160) : end]
-        if len(tail) < 160 or tail.isascii() or tail[-1].isalnum() or WORD.search(tail) is not None:
+        if end < 160 or self.buf[end - 1].isalnum():
+            return False
+        tail = self.buf[end - 160 : end]
+        if tail.isascii() or WORD.search(tail) is not None:
             return False
         kinds = set(tail)
         return len(kinds) <= 16 and len(kinds & _SEPARATORS) * 3 <= len(kinds)
 
     def _vague(self, rule: Rule, end: int) -> Finding:
         """Where a repetition found by statistics begins: the start of its dense stretch, first copy included."""
+        for period in periods(self.buf, end, anchor=24, least=1, most=LONG, tries=4):
+            run = run_length(self.buf, end, period)
+            if run >= max(100, period * 3 // 2):
+                return self._found(rule, period, end - run, end)
         low = max(0, end - 8000)
         text = self.buf[low:end]
         start, onset, unit = dense_stretch(text)
@@ -257,7 +290,7 @@ class Watch:
                 start -= 1
             onset, unit = start + 16, text[start : start + 16]
         base = self.base + low
-        loop_class = LoopClass.FORMAT_RUNAWAY if rule is Rule.SYMBOL else _vague_class(text[onset:])
+        loop_class = LoopClass.FORMAT_RUNAWAY if rule is Rule.SYMBOL else _vague_class(text[onset:], unit)
         return Finding(
             rule=rule, loop_class=loop_class, unit=unit, period=0,
             start=base + start, onset=base + min(onset, len(text)), seen=self.base + end,
@@ -280,12 +313,39 @@ class Watch:
             match = _ITEM.match(stripped)
             body = match["body"].strip(" \t.,;:").casefold() if match else ""
             marked = match is not None and match.start("body") > 0 and stripped[0] in "0123456789-*+•·#"
-            self._bodies.append(body if marked and WORD.search(body) and "|" not in body else "")
-        del self._bodies[:-24]
+            self._bodies.append(body if marked and "|" not in body and any(map(str.isalpha, body)) else "")
+            plain = _DIGITS.sub("#", stripped)
+            counted = len(stripped) >= 12 and plain != stripped and sum(map(str.isdigit, stripped)) * 5 <= len(stripped)
+            counted = counted and _LAYOUT.isdisjoint(stripped)
+            self._numbered = self._numbered + 1 if counted and plain == self._plain else 0
+            self._plain = plain
+        del self._bodies[:-48]
         items = self.profile.list_items
         if _rotates(self._bodies, items) or (final and _rotates(self._bodies, items - 2)):
             return self._list_found(end)
+        if self._numbered >= items - 1:
+            return self._counted_found(end)
         return None
+
+    def _counted_found(self, end: int) -> Finding:
+        """Lines equal but for their numbers: back to the first of them."""
+        low = max(0, end - 8000)
+        lines = self.buf[low:end].split("\n")
+        at = begin = end - low
+        onset = at
+        for line in reversed(lines):
+            at -= len(line) + (at < end - low)
+            if not line.strip():
+                continue
+            if _DIGITS.sub("#", line.strip()) == self._plain:
+                begin, onset = at, begin
+            elif begin < end - low and len(line) <= end - low - at:
+                break
+        base = self.base + low
+        return Finding(
+            rule=Rule.ENUMERATION, loop_class=LoopClass.FORMAT_RUNAWAY, unit=self._plain, period=0,
+            start=base + begin, onset=base + onset, seen=self.base + end,
+        )  # fmt: skip
 
     def _list_found(self, end: int) -> Finding:
         low = max(0, end - 8000)
@@ -321,6 +381,16 @@ class Watch:
         )  # fmt: skip
 
 
+def shown_limit(period: int) -> int:
+    """Characters of a loop that may be shown: two copies or 32, three copies of a unit over 100 (SPEC 2.5)."""
+    return max(32, 2 * period) if period <= 100 else 3 * period
+
+
+def _wordy(window: list[str]) -> bool:
+    """Whether words, not numbers, make up the window: dumps and matrices of numbers repeat by trade."""
+    return sum(map(str.isdigit, window)) * 5 < len(window) * 2
+
+
 def _rotates(bodies: list[str], items: int) -> bool:
     last = bodies[-items:]
     if len(last) < items or items < 4 or not all(last):
@@ -328,13 +398,12 @@ def _rotates(bodies: list[str], items: int) -> bool:
     distinct = set(last)
     if len(distinct) <= max(1, items // 4):
         return max(map(len, distinct)) >= 2
-    wide = bodies[-20:]
-    return (
-        len(wide) >= 20
-        and all(wide)
-        and len(set(wide)) <= 10
-        and bodies[-10:] == bodies[-10 - len(set(wide)) : -len(set(wide))]
-    )
+    for size in range(2, 17):
+        need = max(items * 2, size * 5 // 2)
+        wide = bodies[-need:]
+        if len(wide) == need and all(wide) and wide[size:] == wide[:-size]:
+            return True
+    return False
 
 
 def _symbol_limit(unit: str, copies: int) -> int:
@@ -363,7 +432,9 @@ def class_of(unit: str, rule: Rule) -> LoopClass:
     return LoopClass.PHRASE_LOOP if size <= 40 else LoopClass.SENTENCE_LOOP
 
 
-def _vague_class(text: str) -> LoopClass:
+def _vague_class(text: str, unit: str) -> LoopClass:
+    if width(unit) > 160:
+        return LoopClass.PARAGRAPH_LOOP
     kinds = len(set(TOKEN.findall(text[-400:].casefold())))
     if kinds <= 3:
         return LoopClass.STUCK
@@ -373,14 +444,13 @@ def _vague_class(text: str) -> LoopClass:
 def dense_stretch(text: str) -> tuple[int, int, str]:
     """(start of the first copy, first character said again, the unit) of the repetition that `text` ends in."""
     spans = [(m.start(), m.group().casefold()) for m in TOKEN.finditer(text)]
-    first: dict[tuple[str, str, str], int] = {}
+    latest: dict[tuple[str, str, str], int] = {}
     words = [w for _, w in spans]
     flags: list[int] = []
     for i, gram in enumerate(zip(words, islice(words, 1, None), islice(words, 2, None), strict=False)):
-        before = first.get(gram, -1)
+        before = latest.get(gram, -1)
         flags.append(before)
-        if before < 0:
-            first[gram] = i
+        latest[gram] = i
     best, score, onset = 0.0, 0.0, max(0, len(flags) - 1)
     for i in range(len(flags) - 1, -1, -1):
         score += 1.0 if flags[i] >= 0 else -2.0
