@@ -59,7 +59,8 @@ fmt: setup
 	@$(BIN)/ruff format .
 
 eval-detector: setup
-	@$(BIN)/python bench/eval_detector.py
+	@$(BIN)/python -m bench.eval_detector
+	@$(BIN)/python -m bench.detector_report $(if $(ALPACA),--alpaca $(ALPACA))
 
 bench: setup
 	@$(BIN)/python bench/run.py

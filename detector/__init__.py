@@ -4,7 +4,16 @@ Importing it loads no numpy: `detect` brings it when it is first called.
 """
 
 from detector.channels import Channel, ThinkSplitter
-from detector.checks import Failure, FailureKind, Format, FormatKind, Validator, check_reply, load_validators
+from detector.checks import (
+    Failure,
+    FailureKind,
+    Format,
+    FormatKind,
+    Validator,
+    check_reply,
+    format_asked,
+    load_validators,
+)
 from detector.exact import PatternMatch, degenerate, detect, locate
 from detector.fingerprint import fingerprint
 from detector.metrics import char_repeat, context_sim, trigram_repeat
@@ -63,6 +72,7 @@ __all__ = [
     "degenerate",
     "detect",
     "fingerprint",
+    "format_asked",
     "load_validators",
     "locate",
     "parse_structured",

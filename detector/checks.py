@@ -53,6 +53,22 @@ class Format:
     sections: tuple[str, ...] = ()
 
 
+def format_asked(response_format: Any, example: Any = None) -> Format | None:
+    """The format that an OpenAI `response_format` asks for; None for text, absent or unknown."""
+    if not isinstance(response_format, Mapping):
+        return None
+    kind = response_format.get("type")
+    if kind == "json_object":
+        return Format(kind=FormatKind.JSON_OBJECT, example=example)
+    if kind == "json_schema":
+        named = response_format.get("json_schema")
+        schema = named.get("schema") if isinstance(named, Mapping) else None
+        return Format(
+            kind=FormatKind.JSON_SCHEMA, schema=schema if isinstance(schema, Mapping) else None, example=example
+        )
+    return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
     """Why a reply may not be handed on. `detail` is plain English that a retry may tell the model."""

@@ -12,6 +12,7 @@ from detector.checks import (
     FormatKind,
     Validator,
     check_reply,
+    format_asked,
     is_blank,
     load_validators,
     missing_sections,
@@ -141,3 +142,12 @@ def test_entry_points_are_loaded_by_name_and_broken_ones_left_out() -> None:
 def test_blank_means_nothing_to_see() -> None:
     assert is_blank("\u2800\ufeff\u200d")
     assert not is_blank("。")
+
+
+def test_format_is_read_from_the_request() -> None:
+    schema = {"type": "object"}
+    named = {"type": "json_schema", "json_schema": {"name": "a", "schema": schema}}
+    assert format_asked(named) == Format(kind=FormatKind.JSON_SCHEMA, schema=schema)
+    assert format_asked({"type": "json_object"}) == JSON
+    for other in (None, "json", {"type": "text"}, {}):
+        assert format_asked(other) is None
