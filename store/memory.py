@@ -153,6 +153,11 @@ class MemoryLease:
         if holder == owner:
             self._held[name] = ("", 0.0, fence)
 
+    async def held(self, name: str) -> bool:
+        """Whether anybody holds it now: the monitor's heartbeat."""
+        holder, until, _ = self._held.get(name, ("", 0.0, 0))
+        return holder != "" and until > self._clock.now_s()
+
 
 class MemoryTransitions:
     """Transitions in the order they came."""

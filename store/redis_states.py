@@ -92,6 +92,12 @@ class RedisLease:
     async def release(self, name: str, owner: str) -> None:
         await self._link.run("hold", [f"{{state}}:hold:{name}"], ["release", owner])
 
+    async def held(self, name: str) -> bool:
+        """Whether anybody holds it now: the monitor's heartbeat. Raises StoreUnavailable."""
+        key = f"{{state}}:hold:{name}"
+        owner, until = await self._link.ask(lambda client: client.hmget(key, "owner", "until"))
+        return bool(owner) and float(until) > self._clock.now_s()
+
 
 class RedisEvidence:
     """Records by id in the hash `{state}:evidence:<model>`; the first record of an id stands."""

@@ -9,7 +9,7 @@ from tests.support.clock import ManualClock
 
 
 @pytest.fixture(params=["memory", "redis"])
-def lease(request: pytest.FixtureRequest, clock: ManualClock) -> Lease:
+def lease(request: pytest.FixtureRequest, clock: ManualClock) -> MemoryLease | RedisLease:
     return MemoryLease(clock) if request.param == "memory" else RedisLease(request.getfixturevalue("link"), clock)
 
 
@@ -44,3 +44,11 @@ async def test_only_the_owner_releases(lease: Lease) -> None:
 async def test_names_are_apart(lease: Lease) -> None:
     assert await lease.hold("leader", "p1", 5.0) is not None
     assert await lease.hold("evaluator", "p2", 5.0) is not None
+
+
+async def test_anybody_can_see_whether_it_is_held(lease: MemoryLease | RedisLease, clock: ManualClock) -> None:
+    assert not await lease.held("leader")
+    await lease.hold("leader", "p1", 5.0)
+    assert await lease.held("leader")
+    clock.tick(5.1)
+    assert not await lease.held("leader")

@@ -1,6 +1,7 @@
 """The port StateStore over memory and Redis."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
@@ -9,11 +10,15 @@ from breaker.ports import StateStore
 from breaker.snapshot import Snapshot, Transition
 from store.memory import MemoryStates
 from store.redis_states import RedisStates
+from store.state_file import BackedStates
 
 
-@pytest.fixture(params=["memory", "redis"])
-def states(request: pytest.FixtureRequest) -> StateStore:
-    return MemoryStates() if request.param == "memory" else RedisStates(request.getfixturevalue("link"))
+@pytest.fixture(params=["memory", "redis", "redis with a copy on disk"])
+def states(request: pytest.FixtureRequest, tmp_path: Path) -> StateStore:
+    if request.param == "memory":
+        return MemoryStates()
+    redis = RedisStates(request.getfixturevalue("link"))
+    return redis if request.param == "redis" else BackedStates(redis, tmp_path / "states.json")
 
 
 def full(epoch: int = 1) -> Snapshot:
