@@ -1,6 +1,6 @@
 """The router's web face: parse, hand over, encode.
 
-The chat endpoint is plain ASGI and stands before FastAPI's routing, whose machinery costs more than a routed call
+What models answer is plain ASGI and stands before FastAPI's routing, whose machinery costs more than a routed call
 itself (measured: about 140 microseconds); everything else is FastAPI.
 """
 
@@ -20,10 +20,10 @@ from router.errors import BadRequest, NotOffered, RouterError, TooLarge, TooMany
 from router.journey import ABANDONED_STATUS, Answer, Deps, Journey
 from router.serve import serve_stream, serve_whole
 from router.sse import DONE, KEEP_ALIVE, encode, event
-from router.wire import parse_chat
+from router.wire import Kind, parse_chat
 
 log = logging.getLogger("pointsman.router")
-CHAT_PATH = "/v1/chat/completions"
+PATHS = {f"/v1{kind.value}": kind for kind in Kind}
 _JSON = (b"content-type", b"application/json")
 _STREAM_HEADERS = (
     (b"content-type", b"text/event-stream; charset=utf-8"),
@@ -37,13 +37,13 @@ class ClientGone(Exception):
 
 
 class RouterApp(FastAPI):
-    """FastAPI, with the chat endpoint in front of its routing."""
+    """FastAPI, with the endpoints that models answer in front of its routing."""
 
-    chat: "ChatEndpoint"
+    models: "ModelEndpoint"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"] == CHAT_PATH:
-            await self.chat(scope, receive, send)
+        if scope["type"] == "http" and scope["path"] in PATHS:
+            await self.models(scope, receive, send)
         else:
             await super().__call__(scope, receive, send)
 
@@ -51,10 +51,10 @@ class RouterApp(FastAPI):
 def build_app(deps: Deps, *, lifespan: Any = None) -> RouterApp:
     """Return the ASGI app over `deps`; `lifespan` is FastAPI's, for whoever opens and closes what is in there."""
     app = RouterApp(title="Pointsman", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
-    app.chat = ChatEndpoint(deps)
+    app.models = ModelEndpoint(deps)
 
     @app.get("/v1/models")
-    async def models(request: Request) -> dict[str, Any]:
+    async def list_models(request: Request) -> dict[str, Any]:
         caller = deps.keys.caller(request.headers.get("authorization"))
         names = [n for n in deps.topology.routes if caller.routes is None or n in caller.routes]
         data = [{"id": name, "object": "model", "created": 0, "owned_by": "pointsman"} for name in names]
@@ -77,7 +77,7 @@ def build_app(deps: Deps, *, lifespan: Any = None) -> RouterApp:
     @app.post("/v1/responses")
     @app.post("/v1/messages")
     async def not_offered(request: Request) -> Response:
-        raise NotOffered(f"{request.url.path} is not offered yet; use POST {CHAT_PATH}")
+        raise NotOffered(f"{request.url.path} is not offered yet; use POST /v1/chat/completions")
 
     @app.exception_handler(RouterError)
     async def told(request: Request, error: Exception) -> Response:
@@ -94,12 +94,13 @@ def build_app(deps: Deps, *, lifespan: Any = None) -> RouterApp:
     return app
 
 
-class ChatEndpoint:
-    """POST /v1/chat/completions."""
+class ModelEndpoint:
+    """POST /v1/chat/completions, /v1/completions, /v1/embeddings."""
 
     def __init__(self, deps: Deps) -> None:
         self._deps = deps
         self._in_flight = 0
+        deps.metrics.in_flight.set_function(lambda: self._in_flight)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         deps = self._deps
@@ -110,7 +111,6 @@ class ChatEndpoint:
             deps.metrics.refused.labels(error.code).inc()
             return
         self._in_flight += 1
-        deps.metrics.in_flight.set(self._in_flight)
         try:
             journey = await self._admitted(scope, receive, request_id)
             await self._serve(journey, receive, send)
@@ -121,17 +121,16 @@ class ChatEndpoint:
             deps.metrics.refused.labels("abandoned").inc()
         finally:
             self._in_flight -= 1
-            deps.metrics.in_flight.set(self._in_flight)
 
     async def _admitted(self, scope: Scope, receive: Receive, request_id: str) -> Journey:
         """Check the request as far as it can be without a model. Raises RouterError or ClientGone."""
         deps = self._deps
         if scope["method"] != "POST":
-            raise _MethodRefused(f"{scope['method']} {CHAT_PATH}: use POST")
+            raise _MethodRefused(f"{scope['method']} {scope['path']}: use POST")
         headers = {k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"]}
         caller = deps.keys.caller(headers.get("authorization"))
         raw = await _body(receive, headers, deps.policy.max_body_bytes)
-        request = parse_chat(raw, headers, caller.app)
+        request = parse_chat(raw, headers, caller.app, PATHS[scope["path"]])
         route = deps.topology.route(request.route)
         if route is None:
             raise UnknownRoute(f"no route named {request.route!r}; GET /v1/models lists them", param="model")

@@ -12,6 +12,7 @@ from router.errors import AllModelsDown, NoUsableReply, RouterError
 from router.journey import Answer, Journey
 from router.ladder import End, end_of, soft_code
 from router.sse import encode, usage_shape
+from router.wire import Kind
 from upstream.attempt import Attempt
 
 JSON = (b"content-type", b"application/json")
@@ -37,8 +38,8 @@ def last_words(journey: Journey) -> str | None:
     deps, floor = journey.deps, journey.deps.policy.clean_head_chars
     heads = [_clean_head(t.attempt) for t in journey.tried if t.attempt.fault is Fault.REPETITION]
     head = max(heads, key=len, default="")
-    structured = journey.request.structured or journey.scene in ("structured", "auxiliary")
-    if structured:
+    embeds = journey.request.kind is Kind.EMBEDDINGS
+    if embeds or journey.request.structured or journey.scene in ("structured", "auxiliary"):
         return None
     if head and len(head) >= floor:
         journey.fallback = "cut"
@@ -114,12 +115,14 @@ def _callers_error(journey: Journey, attempt: Attempt) -> Answer:
 def _said(journey: Journey, text: str) -> Answer:
     _remember_why(journey)
     journey.served = None
+    chat = journey.request.kind is Kind.CHAT
+    said = {"message": {"role": "assistant", "content": text}} if chat else {"text": text, "logprobs": None}
     body = {
         "id": journey.id,
-        "object": "chat.completion",
+        "object": "chat.completion" if chat else "text_completion",
         "created": int(journey.at),
         "model": f"pointsman/{journey.fallback}",
-        "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
+        "choices": [{"index": 0, **said, "finish_reason": "stop"}],
         "usage": usage_shape(journey.usage()),
         "pointsman": journey.truth(),
     }

@@ -27,7 +27,7 @@ from router.ports import BreakerGuard, CallLog, CallRow, FailedReply, Models, Pe
 from router.recipes import changed, made_safe, with_rules
 from router.redact import excerpt
 from router.topology import Model, Route, Topology
-from router.wire import ChatRequest
+from router.wire import ChatRequest, Kind
 from upstream.attempt import Attempt, Usage
 from upstream.call import Call, Timeouts
 
@@ -164,6 +164,7 @@ class Journey:
             options = {**(asked.get("stream_options") or {}), "include_usage": True}
             asked = {**asked, "stream_options": options}
         return Call(
+            path=request.kind.value,
             body=asked,
             stream=request.stream,
             language=self.language,
@@ -303,12 +304,14 @@ class Journey:
     def _prepared(self) -> tuple[Mapping[str, Any], tuple[str, ...]]:
         """The body that upstreams get, and the names of what was changed in it."""
         request, route = self.request, self.route
+        if request.kind is Kind.EMBEDDINGS:
+            return request.body, ()
         if request.structured or self.scene == "structured":
             return made_safe(request.body)
         wanted = route.anti_repetition
         if wanted is None:
             wanted = self.scene not in PLAIN_SCENES and not request.auxiliary
-        if wanted and not request.repetition_allowed:
+        if wanted and not request.repetition_allowed and request.kind is Kind.CHAT:
             return with_rules(request.body, self.language), ()
         return request.body, ()
 

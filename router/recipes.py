@@ -40,7 +40,7 @@ def changed(
     out = dict(body)
     if last.fault is Fault.REPETITION:
         _against_repetition(out, last, capabilities, structured=structured)
-    elif last.fault is Fault.INVALID_FORMAT:
+    elif last.fault is Fault.INVALID_FORMAT and "messages" in body:
         text = _AGAIN.get(language, _AGAIN["en"]).format(why=last.detail[:200] or "invalid")
         out["messages"] = [*body["messages"], {"role": "user", "content": text}]
     return out

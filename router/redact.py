@@ -17,6 +17,8 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
         re.compile(r"(?<!\d)[1-9]\d{5}(?:18|19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx](?!\d)"),
         "[id]",
     ),
+    # With its country code a mobile number has as many digits as a short card number, so it comes first.
+    (re.compile(r"\+86[- ]?1[3-9]\d[- ]?\d{4}[- ]?\d{4}(?!\d)"), "[phone]"),
     # Bank cards: 13 to 19 digits, often in groups of four (ISO/IEC 7812).
     (re.compile(r"(?<!\d)(?:\d[ -]?){12,18}\d(?!\d)"), "[card]"),
     (re.compile(r"(?<!\d)(?:\+?86[- ]?)?1[3-9]\d[- ]?\d{4}[- ]?\d{4}(?!\d)"), "[phone]"),

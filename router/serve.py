@@ -15,6 +15,7 @@ from router.ladder import End, end_of
 from router.ports import ReplyStream
 from router.splice import Seam, continuation
 from router.sse import Thread, encode, thread_of, usage_only, usage_shape, with_field
+from router.wire import Kind
 from upstream.attempt import Attempt, Piece
 
 
@@ -79,7 +80,7 @@ class StreamRun:
 
     def __init__(self, journey: Journey, out: Out) -> None:
         self._journey, self._out = journey, out
-        self._thread = Thread(id=journey.id, created=int(journey.at), model="pointsman")
+        self._thread = self._own_thread("pointsman")
         self._sent: list[str] = []
         self._tail: list[bytes] = []
         self._tools_sent = False
@@ -106,6 +107,11 @@ class StreamRun:
                     journey.record(rung, attempt)
         assert attempt is not None  # a closed stream knows what it came to
         return attempt
+
+    def _own_thread(self, model: str) -> Thread:
+        journey = self._journey
+        chat = journey.request.kind is Kind.CHAT
+        return Thread(id=journey.id, created=int(journey.at), model=model, chat=chat)
 
     def may_splice(self) -> bool:
         """Whether another model may go on after what the client has seen."""
@@ -153,7 +159,7 @@ class StreamRun:
             return answer_of(journey)
         fault = journey.tried[-1].attempt.fault if journey.tried else None
         journey.code = fault.value if fault else error_of(journey).code
-        self._thread = Thread(id=journey.id, created=int(journey.at), model=f"pointsman/{journey.fallback}")
+        self._thread = self._own_thread(f"pointsman/{journey.fallback}")
         await self._out.start(journey.headers())
         await self._out.event(self._thread.chunk({"role": "assistant", "content": words}))
         await self._end([self._thread.chunk({}, finish="stop")])

@@ -24,6 +24,9 @@ def continuation(body: Mapping[str, Any], sent: str, language: str, *, prefill: 
     """Return the body that asks another model to go on after `sent`; empty `sent`: the call as it was."""
     if not sent:
         return dict(body)
+    if "messages" not in body:
+        prompt = body["prompt"]
+        return {**body, "prompt": (prompt if isinstance(prompt, str) else prompt[0]) + sent}
     messages = [*body["messages"], {"role": "assistant", "content": sent}]
     if not prefill:
         messages.append({"role": "user", "content": _GO_ON.get(language, _GO_ON["en"])})
@@ -87,4 +90,6 @@ class Seam:
                 delta.pop("role", None)
                 if text is not None:
                     delta["content"] = text
+            elif text is not None and "text" in choice:
+                choice["text"] = text
         return encode(chunk)

@@ -26,20 +26,27 @@ class Thread:
     id: str
     created: int
     model: str
+    chat: bool = True
+    """False: the chunks of `/v1/completions`, whose choices hold `text` instead of a delta."""
 
     def chunk(self, delta: Mapping[str, Any] | None, *, finish: str | None = None, **extra: Any) -> bytes:
         """One chunk; `delta` None: no choice at all (the usage chunk)."""
-        choices = [] if delta is None else [{"index": 0, "delta": delta, "finish_reason": finish}]
+        choices = [] if delta is None else [self._choice(delta, finish)]
         return encode(
             {
                 "id": self.id,
-                "object": "chat.completion.chunk",
+                "object": "chat.completion.chunk" if self.chat else "text_completion",
                 "created": self.created,
                 "model": self.model,
                 "choices": choices,
                 **extra,
             }
         )
+
+    def _choice(self, delta: Mapping[str, Any], finish: str | None) -> dict[str, Any]:
+        if self.chat:
+            return {"index": 0, "delta": delta, "finish_reason": finish}
+        return {"index": 0, "text": delta.get("content", ""), "logprobs": None, "finish_reason": finish}
 
 
 def event(data: bytes) -> bytes:
@@ -59,6 +66,7 @@ def thread_of(data: bytes, fallback: Thread) -> Thread:
         id=str(chunk.get("id") or fallback.id),
         created=made if isinstance(made, int) else fallback.created,
         model=str(chunk.get("model") or fallback.model),
+        chat=fallback.chat,
     )
 
 

@@ -1,4 +1,4 @@
-"""What a client sent, checked once.
+"""What a client sent, checked once: a chat, a completion, or texts to embed.
 
 In:  the bytes of a body and the request's `x-pointsman-*` headers.
 Out: a ChatRequest; its `body` is the client's object, unknown fields included.
@@ -8,6 +8,7 @@ Raises BadRequest, which names the field and the fix.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 import msgspec
@@ -29,9 +30,17 @@ _NUMBERS: tuple[tuple[str, float, float], ...] = (
 MAX_DEADLINE_S = 3_600.0
 
 
+class Kind(StrEnum):
+    """What is asked for; the value is the path under `/v1` here and at the upstream."""
+
+    CHAT = "/chat/completions"
+    TEXT = "/completions"
+    EMBEDDINGS = "/embeddings"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatRequest:
-    """A chat completion asked for. `deadline_s` is what the client allows, None if it said nothing."""
+    """One request to a route. `deadline_s` is what the client allows, None if it said nothing."""
 
     body: Mapping[str, Any]
     route: str
@@ -47,21 +56,24 @@ class ChatRequest:
     fallback_allowed: bool = True
     repetition_allowed: bool = False
     auxiliary: bool = False
+    kind: Kind = Kind.CHAT
 
 
-def parse_chat(raw: bytes, headers: Mapping[str, str], app: str = "") -> ChatRequest:
+def parse_chat(raw: bytes, headers: Mapping[str, str], app: str = "", kind: Kind = Kind.CHAT) -> ChatRequest:
     """Check `raw` and the headers (lower-case names). Raises BadRequest."""
     body = _object(raw)
     route = body.get("model")
     if not isinstance(route, str) or not route:
         raise BadRequest("`model` must be a non-empty string: the name of a route (GET /v1/models)", param="model")
-    messages = _messages(body)
+    messages = _messages(body) if kind is Kind.CHAT else []
     _check_fields(body)
+    if kind is Kind.EMBEDDINGS and body.get("stream"):
+        raise BadRequest("`stream` must be absent: embeddings come whole", param="stream")
     stream = body.get("stream") or False
     purpose = _one_of(headers, "x-pointsman-purpose", ("auxiliary", "main"))
     fallback = _one_of(headers, "x-pointsman-fallback", ("none", "auto"))
     asked = headers.get("x-pointsman-session") or body.get("user")
-    last_user, first_user = _user_texts(messages)
+    last_user, first_user = _user_texts(messages) if kind is Kind.CHAT else (_plain_text(body, kind),) * 2
     return ChatRequest(
         body=body,
         route=route,
@@ -76,6 +88,7 @@ def parse_chat(raw: bytes, headers: Mapping[str, str], app: str = "") -> ChatReq
         fallback_allowed=fallback != "none",
         repetition_allowed=_flag(headers, "x-pointsman-allow-repetition"),
         auxiliary=purpose == "auxiliary",
+        kind=kind,
     )
 
 
@@ -126,6 +139,21 @@ def _messages(body: Mapping[str, Any]) -> list[dict[str, Any]]:
         if not isinstance(message.get("content"), str | list | None):
             raise BadRequest(f"`{param}.content` must be a string, a list of parts or null", param=f"{param}.content")
     return messages
+
+
+def _plain_text(body: Mapping[str, Any], kind: Kind) -> str:
+    """The prompt of a completion, or the first text to embed."""
+    name = "prompt" if kind is Kind.TEXT else "input"
+    value = body.get(name)
+    if isinstance(value, str) and value:
+        return value
+    if kind is Kind.TEXT:
+        if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
+            return value[0]
+        raise BadRequest("`prompt` must be one non-empty string: send one request for each", param="prompt")
+    if not isinstance(value, list) or not value:
+        raise BadRequest("`input` must be a non-empty string or list", param="input")
+    return value[0] if isinstance(value[0], str) else ""
 
 
 def _check_fields(body: Mapping[str, Any]) -> None:

@@ -1,0 +1,56 @@
+"""The next call is never the last one again, and structured calls lose what breaks JSON."""
+
+import pytest
+
+from base.faults import Fault
+from detector.verdict import Verdict
+from router.recipes import changed, made_safe, with_rules
+from upstream.attempt import Attempt
+
+BODY = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+LOOPED = Attempt(started_at=0, elapsed_s=1, fault=Fault.REPETITION, verdict=Verdict(unit="and again "))
+
+
+def test_after_a_loop_sampling_is_loosened_by_what_the_model_can() -> None:
+    new = changed(BODY, LOOPED, frozenset({"min_p", "repetition_penalty"}), structured=False, language="en")
+    assert (new["top_p"], new["min_p"], new["repetition_penalty"]) == (0.9, 0.05, 1.1)
+    assert new["stop"] == ["and again and again "]
+    assert "top_p" not in BODY, "the client's own body is never changed"
+
+
+@pytest.mark.parametrize(("before", "after"), [(0.0, 0.3), (1.2, 0.8), (0.6, 0.6)])
+def test_temperature_leaves_both_ends(before: float, after: float) -> None:
+    new = changed({**BODY, "temperature": before}, LOOPED, frozenset(), structured=False, language="en")
+    assert new["temperature"] == after
+
+
+def test_penalties_stop_at_their_caps_and_never_fall() -> None:
+    body = {**BODY, "top_p": 0.4, "frequency_penalty": 1.9}
+    new = changed(body, LOOPED, frozenset(), structured=False, language="en")
+    assert (new["top_p"], new["frequency_penalty"]) == (0.5, 1.9)
+
+
+def test_a_structured_call_gets_no_penalty_even_after_a_loop() -> None:
+    new = changed(BODY, LOOPED, frozenset({"repetition_penalty"}), structured=True, language="en")
+    assert not {"repetition_penalty", "frequency_penalty", "stop"} & set(new)
+
+
+def test_after_a_format_failure_the_model_is_told_why() -> None:
+    bad = Attempt(started_at=0, elapsed_s=1, fault=Fault.INVALID_FORMAT, detail="`age` is no number")
+    new = changed(BODY, bad, frozenset(), structured=True, language="zh")
+    assert "`age` is no number" in new["messages"][-1]["content"]
+
+
+def test_what_breaks_json_is_taken_out_and_named() -> None:
+    safe, names = made_safe({**BODY, "no_repeat_ngram_size": 3, "repetition_penalty": 1.2, "temperature": 0.7})
+    assert names == ("no_repeat_ngram_size", "repetition_penalty")
+    assert safe["repetition_penalty"] == 1.0
+    assert safe["temperature"] == 0.7
+
+
+def test_the_rules_end_the_system_prompt_and_are_the_same_every_time() -> None:
+    system = {"role": "system", "content": "You are kind."}
+    once = with_rules({**BODY, "messages": [system, *BODY["messages"]]}, "en")
+    assert once["messages"][0]["content"].startswith("You are kind.\n\nWriting rules:")
+    assert with_rules(BODY, "zh")["messages"][0]["role"] == "system"
+    assert with_rules(BODY, "zh") == with_rules(BODY, "zh")
