@@ -1,0 +1,195 @@
+"""Admin JSON: where each model stands and why, and the acts of an operator.
+
+Every path needs `Authorization: Bearer ADMIN_TOKEN`; tokens are kept as SHA-256 only. Errors in OpenAI's shape.
+"""
+
+import hashlib
+import hmac
+from collections.abc import Collection
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, FastAPI, Header, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from base.errors import PointsmanError
+from breaker.explain import Explanation
+from breaker.levels import Mode
+from breaker.machine import RefusedMove
+from breaker.ports import StoreUnavailable
+from breaker.snapshot import Snapshot, Transition
+from console.ports import Audit, Fleet, History
+
+
+class AdminError(PointsmanError):
+    """An admin request that is refused; says what to mend."""
+
+    def __init__(self, status: int, code: str, message: str, param: str | None = None) -> None:
+        super().__init__(message)
+        self.status, self.code, self.message, self.param = status, code, message, param
+
+
+Reason = Annotated[str, Field(min_length=3, max_length=500)]
+Actor = Annotated[str, Field(min_length=1, max_length=100)]
+
+
+class Act(BaseModel):
+    """Every act has a reason; `actor` names the person behind the token."""
+
+    model_config = ConfigDict(extra="forbid")
+    reason: Reason
+    actor: Actor = "admin"
+
+
+class Force(Act):
+    """`minutes`: how long the mode lasts; None: until it is changed. Ignored for mode auto."""
+
+    mode: Mode
+    minutes: Annotated[float, Field(gt=0, le=7 * 24 * 60)] | None = None
+
+
+def build_admin(fleet: Fleet, audit: Audit, history: History, token_hashes: Collection[str]) -> FastAPI:
+    """Return the admin application. `token_hashes`: SHA-256 in hex; an empty collection lets nobody in."""
+    app = FastAPI(title="Pointsman admin", docs_url=None, redoc_url=None, openapi_url=None)
+    app.include_router(admin_routes(fleet, audit, history, token_hashes))
+    app.add_exception_handler(AdminError, _refused)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(StoreUnavailable, _store_gone)
+    return app
+
+
+def admin_routes(fleet: Fleet, audit: Audit, history: History, token_hashes: Collection[str]) -> APIRouter:
+    """Return the routes below /admin."""
+
+    def admitted(authorization: Annotated[str | None, Header()] = None) -> None:
+        scheme, _, token = (authorization or "").partition(" ")
+        given = hashlib.sha256(token.strip().encode("utf-8", "surrogatepass")).hexdigest()
+        # Every hash is compared, so that the time taken tells nothing about which was near.
+        known = [hmac.compare_digest(given, kept) for kept in token_hashes]
+        if scheme.lower() != "bearer" or not any(known):
+            raise AdminError(401, "unauthorized", "send an admin token as `Authorization: Bearer TOKEN`")
+
+    routes = APIRouter(prefix="/admin", dependencies=[Depends(admitted)])
+
+    @routes.get("/models")
+    async def models() -> dict[str, Any]:
+        rows = [await _row(fleet, model) for model in fleet.models]
+        return {"models": rows, "store_down": fleet.store_down(), "now": fleet.now_s()}
+
+    # A model's name may hold a slash (vendor/model).
+    @routes.post("/models/{model:path}/force")
+    async def force(model: str, act: Force) -> dict[str, Any]:
+        _known(fleet, model)
+        until = fleet.now_s() + act.minutes * 60 if act.minutes is not None else 0.0
+        details = {"mode": act.mode.value, "until": until}
+        await audit.record(actor=act.actor, action="force", target=model, reason=act.reason, details=details)
+        return _snapshot(await _done(fleet.force(model, act.mode, act.actor, act.reason, until)))
+
+    @routes.post("/models/{model:path}/reset")
+    async def reset(model: str, act: Act) -> dict[str, Any]:
+        _known(fleet, model)
+        await audit.record(actor=act.actor, action="reset", target=model, reason=act.reason, details={})
+        return _snapshot(await _done(fleet.reset(model, act.actor, act.reason)))
+
+    @routes.get("/transitions")
+    async def transitions(
+        model: str | None = None, limit: Annotated[int, Field(ge=1, le=1000)] = 200
+    ) -> dict[str, Any]:
+        return {"transitions": [_transition(t) for t in await history.transitions(model, limit=limit)]}
+
+    return routes
+
+
+def _known(fleet: Fleet, model: str) -> None:
+    if model not in fleet.models:
+        raise AdminError(404, "model_not_found", f"no model {model!r}: one of {', '.join(fleet.models)}", "name")
+
+
+async def _done(act: Any) -> Snapshot:
+    try:
+        moved: Snapshot = await act
+    except RefusedMove as refused:
+        raise AdminError(409, "move_refused", str(refused)) from refused
+    return moved
+
+
+async def _row(fleet: Fleet, model: str) -> dict[str, Any]:
+    try:
+        explained = await fleet.explain(model)
+    except StoreUnavailable:
+        return _snapshot(fleet.snapshot(model)) | {"rules": [], "next": [], "unknown": True, **_shares(fleet, model)}
+    return _snapshot(fleet.snapshot(model)) | _explained(explained) | _shares(fleet, model)
+
+
+def _shares(fleet: Fleet, model: str) -> dict[str, Any]:
+    return {"shares": [asdict(share) for share in fleet.shares(model)]}
+
+
+def _explained(explained: Explanation) -> dict[str, Any]:
+    rules = [
+        {
+            "rule": now.reading.reason.value,
+            "level": now.reading.level.value,
+            "value": now.reading.value,
+            "line": now.reading.line,
+            "n": now.reading.n,
+            "minimum": now.reading.minimum,
+            "known": now.reading.known,
+            "fired": now.reading.fired,
+            "numbers": dict(now.reading.numbers),
+            "words": now.words,
+        }
+        for now in explained.rules
+    ]
+    return {
+        "rules": rules,
+        "next": list(explained.next_words),
+        "unknown": explained.unknown,
+        "probes_wanted": explained.probes_wanted,
+    }
+
+
+def _snapshot(here: Snapshot) -> dict[str, Any]:
+    return {
+        "model": here.model,
+        "level": here.level.value,
+        "effective": here.effective.value,
+        "mode": here.mode.value,
+        "mode_actor": here.mode_actor,
+        "mode_reason": here.mode_reason,
+        "mode_until": here.mode_until,
+        "would_be": here.would_be.value if here.would_be else None,
+        "since": here.since,
+        "until": here.until,
+        "reasons": [reason.value for reason in here.reasons],
+        "epoch": here.epoch,
+        "open_count": here.open_count,
+        "transitions": [_transition(t) for t in here.transitions],
+    }
+
+
+def _transition(moved: Transition) -> dict[str, Any]:
+    return asdict(moved) | {"numbers": dict(moved.numbers)}
+
+
+def _shape(status: int, code: str, message: str, param: str | None) -> JSONResponse:
+    kind = "invalid_request_error" if status < 500 else "server_error"
+    return JSONResponse({"error": {"message": message, "type": kind, "param": param, "code": code}}, status)
+
+
+async def _refused(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, AdminError)
+    return _shape(error.status, error.code, error.message, error.param)
+
+
+async def _invalid(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    field = ".".join(str(part) for part in first["loc"][1:]) or "body"
+    return _shape(422, "invalid_field", f"{field}: {first['msg']}", field)
+
+
+async def _store_gone(_request: Request, _error: Exception) -> JSONResponse:
+    return _shape(503, "store_unavailable", "the store does not answer; nothing was changed", None)
