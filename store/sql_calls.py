@@ -60,10 +60,10 @@ class SqlCallLog:
         self._queue.append((table, _fitting(table, values)))
 
     async def run(self, clock: Clock) -> None:
-        """Write every 500 ms until cancelled. Runs in a task of its own."""
+        """Write every 500 real milliseconds, whatever the clock's scale, until cancelled. Runs in a task of its own."""
         wait_s = BATCH_S
         while True:
-            await clock.sleep(wait_s)
+            await clock.sleep(wait_s / clock.real_s(1.0))
             try:
                 await self.flush()
                 wait_s = BATCH_S

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from breaker.ports import TransitionLog
 from breaker.snapshot import Transition
+from monitor.ports import Outbox
 from store.documents import from_row, plain
 from store.sql_link import answered, insert_new
 from store.tables import alert_outbox, transition
@@ -123,3 +124,4 @@ class SqlTransitions:
 
 
 _log: type[TransitionLog] = SqlTransitions
+_outbox: type[Outbox] = SqlTransitions
