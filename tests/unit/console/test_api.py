@@ -1,0 +1,140 @@
+"""The admin JSON: who may, what is refused, and that every act is written down first."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+import httpx
+import pytest
+
+from breaker.explain import Explanation, explain
+from breaker.levels import Level, Mode
+from breaker.machine import force, reset
+from breaker.policy import BreakerPolicy
+from breaker.ports import StoreUnavailable
+from breaker.seen import Seen
+from breaker.snapshot import Snapshot, Transition
+from console.api import build_admin
+from console.ports import Share
+
+TOKEN = "pm-admin-test"
+POLICY = BreakerPolicy()
+
+
+class World:
+    """Fleet, audit and history in memory."""
+
+    def __init__(self) -> None:
+        self.kept = {"acme/large": Snapshot(model="acme/large")}
+        self.acts: list[tuple[str, str, str]] = []
+        self.audit_down = False
+        self.store_gone = False
+
+    models = ("acme/large",)
+
+    def snapshot(self, model: str) -> Snapshot:
+        return self.kept[model]
+
+    def shares(self, model: str) -> Sequence[Share]:
+        return [Share(route="default", configured=1.0, effective=1.0)]
+
+    def store_down(self) -> bool:
+        return self.store_gone
+
+    async def explain(self, model: str) -> Explanation:
+        if self.store_gone:
+            raise StoreUnavailable("gone")
+        return explain(self.kept[model], Seen(), POLICY, 1_000.0)
+
+    async def force(self, model: str, mode: Mode, actor: str, reason: str, until: float) -> Snapshot:
+        self.kept[model] = force(self.kept[model], mode, actor, reason, until, 1_000.0, POLICY)
+        return self.kept[model]
+
+    async def reset(self, model: str, actor: str, reason: str) -> Snapshot:
+        self.kept[model] = reset(self.kept[model], actor, reason, 1_000.0)
+        return self.kept[model]
+
+    def now_s(self) -> float:
+        return 1_000.0
+
+    async def record(self, *, actor: str, action: str, target: str, reason: str, details: Mapping[str, object]) -> None:
+        if self.audit_down:
+            raise StoreUnavailable("sql gone")
+        self.acts.append((actor, action, reason))
+
+    async def transitions(
+        self, model: str | None = None, *, since: float = 0.0, limit: int = 200
+    ) -> Sequence[Transition]:
+        return self.kept["acme/large"].transitions[:limit]
+
+
+def client_of(world: World, token: str = TOKEN) -> httpx.AsyncClient:
+    app = build_admin(world, world, world, {hashlib.sha256(TOKEN.encode()).hexdigest()})
+    headers = {"authorization": f"Bearer {token}"} if token else {}
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://admin", headers=headers)
+
+
+@pytest.mark.parametrize("token", ["", "wrong", TOKEN + "x"])
+async def test_nobody_without_the_token_sees_anything(token: str) -> None:
+    async with client_of(World(), token) as client:
+        answer = await client.get("/admin/models")
+    assert answer.status_code == 401
+    assert answer.json()["error"]["code"] == "unauthorized"
+
+
+async def test_a_model_says_where_it_stands_and_what_moves_it_next() -> None:
+    async with client_of(World()) as client:
+        (row,) = (await client.get("/admin/models")).json()["models"]
+    assert row["model"] == "acme/large"
+    assert row["level"] == "healthy"
+    assert row["rules"] and row["next"]
+    assert row["shares"] == [{"route": "default", "configured": 1.0, "effective": 1.0}]
+
+
+async def test_a_gone_store_still_shows_the_last_known_state() -> None:
+    world = World()
+    world.store_gone = True
+    async with client_of(world) as client:
+        answer = (await client.get("/admin/models")).json()
+    assert answer["store_down"] is True
+    assert answer["models"][0]["level"] == "healthy"
+
+
+async def test_forcing_open_is_written_down_and_takes_effect() -> None:
+    world = World()
+    async with client_of(world) as client:
+        body = {"mode": "forced_open", "reason": "vendor incident", "actor": "on-call", "minutes": 30}
+        answer = await client.post("/admin/models/acme/large/force", json=body)
+    assert answer.status_code == 200
+    assert answer.json()["effective"] == Level.OPEN
+    assert world.acts == [("on-call", "force", "vendor incident")]
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        pytest.param({"mode": "forced_open"}, "reason", id="no reason"),
+        pytest.param({"mode": "sideways", "reason": "because"}, "mode", id="unknown mode"),
+        pytest.param({"mode": "auto", "reason": "because", "minuts": 3}, "minuts", id="unknown field"),
+    ],
+)
+async def test_a_bad_act_names_the_field(body: dict[str, object], field: str) -> None:
+    async with client_of(World()) as client:
+        answer = await client.post("/admin/models/acme/large/force", json=body)
+    assert answer.status_code == 422
+    assert answer.json()["error"]["param"] == field
+
+
+async def test_an_unknown_model_is_named_with_the_known_ones() -> None:
+    async with client_of(World()) as client:
+        answer = await client.post("/admin/models/nobody/reset", json={"reason": "because"})
+    assert answer.status_code == 404
+    assert "acme/large" in answer.json()["error"]["message"]
+
+
+async def test_an_act_that_cannot_be_written_down_is_not_done() -> None:
+    world = World()
+    world.audit_down = True
+    async with client_of(world) as client:
+        answer = await client.post("/admin/models/acme/large/force", json={"mode": "forced_open", "reason": "because"})
+    assert answer.status_code == 503
+    assert world.kept["acme/large"].mode is Mode.AUTO
