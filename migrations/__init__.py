@@ -1,0 +1,1 @@
+"""Alembic versions of store/tables.py, run by store/migrate.py."""
