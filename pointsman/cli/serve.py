@@ -4,7 +4,6 @@ import asyncio
 import os
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +12,10 @@ import typer
 from pointsman.assemble import StartError, assembled, open_sql
 from pointsman.cli.check import DEFAULT_FILE, settings_or_exit
 from pointsman.logs import set_up
-from pointsman.serve import Door, listen
-from pointsman.serve import serve as run_doors
+from pointsman.monitoring import Role, doors_of
 from pointsman.settings import Settings
 
 ConfigOption = typer.Option(DEFAULT_FILE, "--config", "-c", help="The configuration file.")
-
-
-class Role(StrEnum):
-    """What one process does. A fleet has several routers and one or more monitors, of which one leads."""
-
-    ALL = "all"
-    ROUTER = "router"
-    MONITOR = "monitor"
 
 
 def serve(
@@ -52,17 +42,11 @@ def migrate(config: Path = ConfigOption) -> None:
 
 async def serving(settings: Settings, role: Role) -> None:
     """Open, listen, serve, drain, close. Prints the addresses. Raises StartError."""
-    sockets = []
-    if role is not Role.MONITOR:
-        sockets.append(listen(settings.address()))
-    if role is not Role.ROUTER:
-        sockets.append(listen(settings.address(admin=True)))
     async with assembled(settings) as service:
-        doors = []
-        if role is not Role.MONITOR:
-            doors.append(Door(app=service.app, socket=sockets.pop(0)))
-            typer.echo(f"pointsman: clients on {doors[-1].url}")
-        await run_doors(service, doors)
+        doors = await doors_of(service, role)
+        for url in doors.urls:
+            typer.echo(f"pointsman: listening on {url}")
+        await doors.serve()
 
 
 def run_to_end(what: Coroutine[Any, Any, None]) -> None:

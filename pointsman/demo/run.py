@@ -1,0 +1,121 @@
+"""`make run` for a newcomer who has no model keys: demo upstreams in front of nothing, the real service in front of them.
+
+The models are one real small model, offered twice (greedy without penalty, which really loops; and a calmer one), and a
+scripted upstream that behaves as a request asks. The service is `serve`'s own code on settings written here.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.live import Live
+
+from pointsman.assemble import Service, assembled
+from pointsman.demo.children import child
+from pointsman.demo.live import table
+from pointsman.demo.small_model import ALIAS, SICK, WELL, SmallModel
+from pointsman.monitoring import doors_of
+from pointsman.settings import Settings, parse
+
+SCRIPTED = "pointsman.demo.scripted"
+MAX_TOKENS = 300
+"""Enough to see a loop, and an answer within seconds: the model writes some 100 tokens a second on two cores."""
+WANTED_PORTS = (8080, 8081)
+
+
+def demo_yaml(scripted: int, real: str | None) -> str:
+    """The demo's pointsman.yaml, as JSON (which is YAML). `scripted` is a port, `real` the small model's base URL."""
+
+    def model(url: str, name: str, extra: Mapping[str, Any] = MappingProxyType({})) -> dict[str, object]:
+        return {"vendor": "demo", "endpoints": [{"base_url": url, "model": name, "extra_body": dict(extra)}]}
+
+    url = f"http://127.0.0.1:{scripted}/v1"
+    models = {"scripted": model(url, "scripted"), "scripted-spare": model(url, "scripted-spare")}
+    scripted_route = [{"model": "scripted"}, {"model": "scripted-spare", "priority": 1}]
+    routes: dict[str, object] = {"scripted": {"candidates": scripted_route}}
+    if real is not None:
+        models["small-greedy"] = model(real, ALIAS, {**SICK, "max_tokens": MAX_TOKENS})
+        models["small-calm"] = model(real, ALIAS, WELL)
+        greedy_first = [{"model": "small-greedy"}, {"model": "small-calm", "priority": 1}]
+        spare = {"model": "scripted-spare", "priority": 2}
+        routes["demo"] = {"candidates": [*greedy_first, spare], "deadline_s": 90}
+        routes["calm"] = {"candidates": [{"model": "small-calm"}, spare], "deadline_s": 90}
+    else:
+        routes["demo"] = {"candidates": scripted_route}
+    listen, admin = (f"127.0.0.1:{_free(port)}" for port in WANTED_PORTS)
+    whole = {"listen": listen, "admin_listen": admin, "data_dir": "var/demo", "drain_s": 2}
+    return json.dumps({**whole, "models": models, "routes": routes})
+
+
+def _free(port: int) -> int:
+    """`port`, or 0 when somebody listens there already."""
+    with socket.socket() as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            sock.bind(("127.0.0.1", port))
+        except OSError:
+            return 0
+    return port
+
+
+async def run_demo(*, live: bool) -> None:
+    """Start the upstreams and the service; serve until told to stop. Raises StartError, ChildFailed."""
+    async with contextlib.AsyncExitStack() as stack:
+        scripted = await stack.enter_async_context(child(SCRIPTED, "--port", "0"))
+        real = await _real_model(stack)
+        settings = parse(demo_yaml(scripted, real), os.environ)
+        service = await stack.enter_async_context(assembled(settings))
+        doors = await doors_of(service)
+        typer.echo(_welcome(doors.urls, settings, real is not None))
+        if live:
+            service.background(_show(service), "live view")
+        await doors.serve()
+
+
+async def _real_model(stack: contextlib.AsyncExitStack) -> str | None:
+    try:
+        model = await stack.enter_async_context(SmallModel())
+    except RuntimeError as error:
+        typer.echo(f"no small model here, going on with scripted upstreams: {error}")
+        return None
+    return model.base_url
+
+
+def _welcome(urls: list[str], settings: Settings, real: bool) -> str:
+    body = '{"model": "demo", "messages": [{"role": "user", "content": "Why is the sky blue?"}]}'
+    loops = "请用中文详细介绍一下北京的历史。" if real else "Tell me a story. [[stuck]]"
+    lines = [
+        f"clients:   {urls[0]}/v1  (routes: {', '.join(settings.routes)})",
+        *(f"operators: {url}" for url in urls[1:]),
+        f"health:    {urls[0]}/readyz   metrics: {urls[0]}/metrics",
+        "",
+        "try:",
+        f"  curl -i {urls[0]}/v1/chat/completions -H 'content-type: application/json' -d '{body}'",
+        f"a prompt that makes the first model loop: {loops}",
+        "Ctrl-C ends everything.",
+    ]
+    return "\n".join(lines)
+
+
+async def _show(service: Service) -> None:
+    console = Console()
+    route = service.deps.topology.routes["demo"]
+    share = service.settings.breaker.reduced_share
+    with Live(console=console, auto_refresh=False) as view:
+        while True:
+            view.update(table(service.guard, route, service.clock, share), refresh=True)
+            await asyncio.sleep(1.0)
+
+
+def config_here() -> Path | None:
+    """The newcomer has none; whoever wrote one wants the real service."""
+    file = Path("pointsman.yaml")
+    return file if file.exists() else None
