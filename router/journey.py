@@ -16,15 +16,19 @@ from base.faults import Fault
 from breaker.levels import Level
 from breaker.outcome import Outcome, classify
 from breaker.share import SHUT
+from detector.checks import Format, FormatKind, format_asked
+from detector.structured import Parsed
+from detector.structured import Step as ParseStep
 from detector.verdict import Verdict
 from fallback_phrases.catalog import Catalog
 from router.auth import Caller, Keys
 from router.choose import Shares, choose
+from router.formed import formed
 from router.ladder import OUT_OF_SERVICE, Step, Tried, next_step
 from router.metrics import RouterMetrics
 from router.policy import RouterPolicy
 from router.ports import BreakerGuard, CallLog, CallRow, FailedReply, Models, Permit
-from router.recipes import changed, made_safe, with_rules
+from router.recipes import changed, made_safe, with_rules, with_schema
 from router.redact import excerpt
 from router.topology import Model, Route, Topology
 from router.wire import ChatRequest, Kind
@@ -106,6 +110,9 @@ class Journey:
         self.served: Model | None = None
         self.first_text_s: float | None = None
         self.splicing = False
+        self.parsed: Parsed | None = None
+        chat = request.kind is Kind.CHAT
+        self.expected: Format | None = format_asked(request.body.get("response_format")) if chat else None
         self._body, self.adjusted = self._prepared()
 
     def elapsed_s(self) -> float:
@@ -159,6 +166,8 @@ class Journey:
                 structured=request.structured,
                 language=self.language,
             )
+        if self.expected is not None and self.expected.kind is FormatKind.JSON_SCHEMA:
+            asked = self._by_schema(asked, rung.model)
         if request.stream and "stream_usage" in rung.model.capabilities and not request.include_usage:
             # What was billed is known only if asked for; serve.py takes the chunk out again.
             options = {**(asked.get("stream_options") or {}), "include_usage": True}
@@ -187,9 +196,15 @@ class Journey:
             total_s=min(limits.total_s, left),
         )
 
-    def record(self, rung: Rung, attempt: Attempt) -> None:
-        """Note one finished attempt: for the breaker, the metrics, the rests and the log of failed replies."""
+    def record(self, rung: Rung, attempt: Attempt) -> Attempt:
+        """Note one finished attempt: for the breaker, the metrics, the rests and the log of failed replies.
+
+        Returns it as judged, its form included.
+        """
         deps, name = self.deps, rung.model.name
+        attempt, self.parsed = formed(attempt, self.expected)
+        if self.parsed is not None:
+            deps.metrics.parsed.labels(name, self.parsed.step.value if self.parsed.step else "failed").inc()
         outcome = classify(attempt.fault, attempt.verdict, repetition_wanted=self.request.repetition_allowed)
         if attempt.first_text_s is not None and self.first_text_s is None:
             self.first_text_s = max(0.0, self.elapsed_s() - attempt.elapsed_s + attempt.first_text_s)
@@ -215,6 +230,7 @@ class Journey:
         )
         if outcome is Outcome.DEGENERATE or attempt.fault in (Fault.INVALID_FORMAT, Fault.GARBLE):
             self._keep(name, attempt)
+        return attempt
 
     def usage(self) -> Usage:
         """What the upstreams billed, summed over attempts."""
@@ -248,14 +264,20 @@ class Journey:
             "fallback": self.fallback,
             "state": level.value,
         }
-        return out | ({"code": self.code} if self.code else {}) | self._adjusted()
+        return out | ({"code": self.code} if self.code else {}) | self._adjusted() | self._parse_told()
 
     def headers(self, *, model: str | None = None) -> tuple[tuple[bytes, bytes], ...]:
         told = self.truth(model=model)
         out = [(b"x-request-id", self.id.encode())]
-        for key in ("model", "attempts", "verdict", "fallback", "state", "changed"):
+        for key in ("model", "attempts", "verdict", "fallback", "state", "changed", "parse", "lossy"):
             if key in told:
-                value = ",".join(told[key]) if key == "changed" else str(told[key])
+                value = (
+                    ",".join(told[key])
+                    if key == "changed"
+                    else str(told[key]).lower()
+                    if key == "lossy"
+                    else str(told[key])
+                )
                 out.append((b"x-pointsman-" + key.encode(), value.encode("ascii", "replace")))
         return tuple(out)
 
@@ -317,6 +339,28 @@ class Journey:
 
     def _adjusted(self) -> dict[str, Any]:
         return {"changed": self.adjusted} if self.adjusted else {}
+
+    def _parse_told(self) -> dict[str, Any]:
+        """How structured text was read, where the client should know: repaired, perhaps with items missing."""
+        parsed = self.parsed
+        if (
+            parsed is None
+            or parsed.step is None
+            or parsed.step is ParseStep.AS_IS
+            or self.fallback in ("phrase", "cut")
+        ):
+            return {}
+        out: dict[str, Any] = {"parse": parsed.step.value}
+        if parsed.lossy:
+            out["lossy"] = True
+        return out | ({"example_leak": parsed.example_leak} if parsed.example_leak else {})
+
+    def _by_schema(self, body: Mapping[str, Any], model: Model) -> Mapping[str, Any]:
+        if "json_schema" in model.capabilities:
+            return body
+        if "response_format" not in self.adjusted:
+            self.adjusted = (*self.adjusted, "response_format")
+        return with_schema(body)
 
     def _draw(self, levels: Mapping[str, Level], also: tuple[str, ...] = ()) -> tuple[Model, int] | None:
         """Another model and its first endpoint that does not rest."""

@@ -24,6 +24,7 @@ class RouterMetrics:
         self.first_text = Histogram("first_text_seconds", "Until first text", ("route",), buckets=_SECONDS, **make)  # type: ignore[arg-type]
         self.suppressed = Counter("suppressed_chars", "Looped text not shown", ("model",), **make)  # type: ignore[arg-type]
         self.hard_stops = Counter("hard_stops", "Streams stopped after long suppression", ("model",), **make)  # type: ignore[arg-type]
+        self.parsed = Counter("parse_steps", "How structured replies were read", ("model", "step"), **make)  # type: ignore[arg-type]
         self.refused = Counter("refused", "Requests refused before routing", ("code",), **make)  # type: ignore[arg-type]
         self.log_failures = Counter("call_log_failures", "Rows the call log did not take", **make)  # type: ignore[arg-type]
         self.in_flight = Gauge("in_flight", "Requests being served", **make)  # type: ignore[arg-type]

@@ -6,6 +6,8 @@ Pure: bodies in, new bodies out; a body is shared and read-only, so the top leve
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from base.faults import Fault
 from upstream.attempt import Attempt
 
@@ -65,20 +67,32 @@ def made_safe(body: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]
     return out, tuple(names)
 
 
+def with_schema(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a json_schema call for a model that cannot decode by schema: the caller's exact schema in the system prompt."""
+    named = body["response_format"].get("json_schema") or {}
+    schema = msgspec.json.encode(named.get("schema") or {}).decode()
+    text = f"Answer with one JSON object only, valid against this JSON Schema:\n{schema}"
+    return {**_with_system(body, "\n\n" + text), "response_format": {"type": "json_object"}}
+
+
 def with_rules(body: Mapping[str, Any], language: str) -> dict[str, Any]:
     """Return the body with the anti-repetition rules at the end of the system prompt.
 
     The text is the same every time and stands last, so that a vendor's prompt cache keeps working.
     """
-    rules = _RULES.get(language, _RULES["en"])
+    return _with_system(body, _RULES.get(language, _RULES["en"]))
+
+
+def _with_system(body: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """Return the body with `text` at the end of its system prompt."""
     messages = list(body["messages"])
     first = messages[0]
     if first["role"] in ("system", "developer") and isinstance(first.get("content"), str):
-        messages[0] = {**first, "content": first["content"] + rules}
+        messages[0] = {**first, "content": first["content"] + text}
     elif first["role"] in ("system", "developer") and isinstance(first.get("content"), list):
-        messages[0] = {**first, "content": [*first["content"], {"type": "text", "text": rules.strip()}]}
+        messages[0] = {**first, "content": [*first["content"], {"type": "text", "text": text.strip()}]}
     else:
-        messages.insert(0, {"role": "system", "content": rules.strip()})
+        messages.insert(0, {"role": "system", "content": text.strip()})
     return {**body, "messages": messages}
 
 

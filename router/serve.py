@@ -8,6 +8,7 @@ import asyncio
 from typing import Protocol
 
 from base.faults import HARD, Fault
+from detector.structured import Step as ParseStep
 from router.endings import answer_of, error_of, last_words
 from router.errors import NoUsableReply
 from router.journey import Answer, Journey, Rung
@@ -43,7 +44,7 @@ async def serve_whole(journey: Journey) -> Answer:
                 lasted_s = journey.elapsed_s() - began_s
                 journey.record(rung, Attempt(started_at=began_at, elapsed_s=lasted_s, fault=Fault.ABANDONED))
                 raise
-            journey.record(rung, attempt)
+            attempt = journey.record(rung, attempt)
         if _may_be_handed_on(attempt):
             journey.served, journey.fallback = rung.model, journey.fallback_of(rung)
             break
@@ -104,7 +105,7 @@ class StreamRun:
                 # Also when the client hung up: the upstream must not go on generating for nobody.
                 await reply.aclose()
                 if (attempt := reply.attempt) is not None:
-                    journey.record(rung, attempt)
+                    attempt = journey.record(rung, attempt)
         assert attempt is not None  # a closed stream knows what it came to
         return attempt
 
@@ -127,6 +128,8 @@ class StreamRun:
         if attempt.fault is not None:
             journey.code = attempt.fault.value
         if not self._out.started:
+            if self._rewritten():
+                self._as_strict_json(attempt)
             await self._out.start(journey.headers())
         # The end of a refusal is withheld by upstream/: its own finish reason is told by a chunk of ours.
         own = self._thread.chunk({}, finish=attempt.finish_reason or "stop")
@@ -165,9 +168,20 @@ class StreamRun:
         await self._end([self._thread.chunk({}, finish="stop")])
         return None
 
+    def _as_strict_json(self, attempt: Attempt) -> None:
+        """One chunk of strict JSON instead of the model's own, which wrapped or broke it."""
+        head = self._thread.chunk({"role": "assistant", "content": attempt.text})
+        self._tail = [head, self._thread.chunk({}, finish=attempt.finish_reason or "stop")]
+
+    def _rewritten(self) -> bool:
+        parsed = self._journey.parsed
+        return parsed is not None and parsed.step is not None and parsed.step is not ParseStep.AS_IS
+
     async def _relay(self, reply: ReplyStream, rung: Rung) -> None:
         """Pass on a first reply; until something shows, keep the pieces so that the model may still be changed."""
         held: list[Piece] = []
+        # Half a JSON text is of no use to a program: it is kept until it is whole and has its form.
+        whole = self._journey.expected is not None and self._journey.request.fallback_allowed
         async for piece in reply:
             data = piece.data
             if self._tail or piece.finish_reason:
@@ -175,7 +189,7 @@ class StreamRun:
             elif self._out.started:
                 self._note_text(piece)
                 await self._out.event(data)
-            elif piece.text or piece.reasoning or piece.tools:
+            elif not whole and (piece.text or piece.reasoning or piece.tools):
                 await self._open(held, piece, rung)
             else:
                 held.append(piece)

@@ -1,0 +1,49 @@
+"""Whether a reply has the form that was asked for, and the strict JSON to hand on instead (SPEC 2.7, 2.8).
+
+Pure: an attempt in, the same attempt out, or one with Fault.INVALID_FORMAT and what a retry may tell the model.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from base.faults import Fault
+from detector.checks import FailureKind, Format, check_reply
+from detector.structured import Parsed, Step, parse_structured
+from detector.verdict import CLEAN
+from upstream.attempt import Attempt
+
+ANY_OBJECT = {"type": "object"}
+
+
+def formed(attempt: Attempt, expected: Format | None) -> tuple[Attempt, Parsed | None]:
+    """Judge the form of a reply that is otherwise good. A tool-only turn has no text to judge."""
+    if expected is None or attempt.fault is not None or not attempt.text.strip():
+        return attempt, None
+    schema = expected.schema if expected.schema is not None else ANY_OBJECT
+    parsed = parse_structured(attempt.text, schema, expected.example, attempt.finish_reason)
+    failure = check_reply(
+        attempt.text,
+        tool_only=False,
+        finish_reason=attempt.finish_reason,
+        reasoning_chars=0,
+        # Repetition was judged by upstream/; a loop that was cleaned away must not count a second time here.
+        verdict=CLEAN,
+        expected=expected,
+        parsed=parsed,
+    )
+    if failure is None:
+        return _with_text(attempt, parsed), parsed
+    fault = Fault.REFUSAL if failure.kind is FailureKind.REFUSAL else Fault.INVALID_FORMAT
+    return replace(attempt, fault=fault, detail=failure.detail), parsed
+
+
+def _with_text(attempt: Attempt, parsed: Parsed) -> Attempt:
+    """The attempt with strict JSON where the model wrapped or broke it."""
+    if parsed.step is Step.AS_IS:
+        return attempt
+    reply: dict[str, Any] | None = attempt.reply
+    if reply and reply.get("choices"):
+        first = reply["choices"][0]
+        message = {**(first.get("message") or {}), "content": parsed.text}
+        reply = {**reply, "choices": [{**first, "message": message}, *reply["choices"][1:]]}
+    return replace(attempt, text=parsed.text, reply=reply)
