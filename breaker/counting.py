@@ -101,8 +101,9 @@ class LocalCounters:
         suppressed_chars: int,
         hard_stop: bool,
         now_s: float,
+        arm: str = "",
     ) -> None:
-        """Count one attempt in the minute it ended, for the model, its scene and its endpoint."""
+        """Count one attempt in the minute it ended, for the model, its scene, its endpoint and its gray arm."""
         bad = outcome is Outcome.DEGENERATE
         adds = [(TOKENS_IN, tokens_in), (TOKENS_OUT, tokens_out), (ELAPSED, int(elapsed_s * 1_000))]
         if bad or outcome is Outcome.GOOD:
@@ -123,6 +124,8 @@ class LocalCounters:
         minute = int(now_s // MINUTE_S)
         for scope in ("", f"scene:{scene}", f"endpoint:{endpoint}"):
             self._add(minute, model, scope, adds, mark)
+        if arm:
+            self._add(minute, model, f"arm:{arm}", adds, mark)
         if outcome is not Outcome.NOT_COUNTED:
             self._add_fast(int(now_s // FAST_BUCKET_S), model, outcome, stream, hard_stop, session, mark)
             self._add_streak(model, outcome is Outcome.FAILED, now_s)

@@ -13,6 +13,7 @@ class EvidenceKind(StrEnum):
     NIGHTLY = "nightly"  # numbers: rate, baseline, chance, confirmed (1.0 after the re-run)
     SCENE = "scene"  # numbers: repeats, growth, chance, traffic (the scene's part of the model's traffic)
     COMPLAINTS = "complaints"  # numbers: users, chance
+    HOURLY = "hourly"  # the abnormal flag: shown and alerted until it expires, moves no level
     HARD_IN_A_ROW = "hard_in_a_row"  # numbers: failures, quiet_s
 
 

@@ -5,6 +5,7 @@ Pure; console and command line print it.  The words are Chinese, because operato
 
 from dataclasses import dataclass
 
+from breaker.evidence import Evidence, EvidenceKind
 from breaker.levels import Level, Mode, Reason
 from breaker.machine import clear_row
 from breaker.policy import BreakerPolicy
@@ -49,13 +50,17 @@ class RuleNow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """`unknown`: no ratio rule has its minimum sample. `probes_wanted`: synthetic probes would make it known."""
+    """`unknown`: no ratio rule has its minimum sample. `probes_wanted`: synthetic probes would make it known.
+
+    `abnormal`: findings that flag the model until they expire, without moving a level (hourly watch, complaints).
+    """
 
     snapshot: Snapshot
     rules: tuple[RuleNow, ...]
     next_words: tuple[str, ...]
     unknown: bool
     probes_wanted: bool
+    abnormal: tuple[Evidence, ...] = ()
 
 
 def explain(here: Snapshot, seen: Seen, policy: BreakerPolicy, now_s: float) -> Explanation:
@@ -70,6 +75,7 @@ def explain(here: Snapshot, seen: Seen, policy: BreakerPolicy, now_s: float) -> 
         rules=tuple(RuleNow(reading=reading, words=_rule_words(reading)) for reading in readings),
         next_words=_next_words(here, seen, readings, clear_row(here, view, policy), policy, now_s),
         unknown=unknown,
+        abnormal=tuple(e for e in view.evidence if e.kind in (EvidenceKind.HOURLY, EvidenceKind.COMPLAINTS)),
         probes_wanted=here.level is Level.RECOVERING or (unknown and ill),
     )
 

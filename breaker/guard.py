@@ -37,6 +37,7 @@ log = logging.getLogger(__name__)
 
 LEASE_NAME = "breaker-evaluate"
 ADMIN_TRIES = 5
+LEAST_REAL_S = 0.05
 BACK_FILL_S = 3_600.0  # older rows may have been deleted on purpose
 
 
@@ -80,6 +81,8 @@ class Guard:
         self.monitor_seen_at = float("-inf")
         self.open_cap_hits = 0
         self.detector_suspect = False
+        self.explanations: dict[str, Explanation] = {}
+        """By model, as of this replica's last full evaluation: for gauges. Stale while another replica evaluates."""
 
     # -- the request path: synchronous, from memory ---------------------------------------------------------------
 
@@ -114,6 +117,7 @@ class Guard:
         elapsed_s: float = 0.0,
         suppressed_chars: int = 0,
         hard_stop: bool = False,
+        arm: str = "",
     ) -> None:
         """Count one attempt that just ended; a few microseconds, no waiting."""
         self.counters.note(
@@ -131,6 +135,7 @@ class Guard:
             suppressed_chars=suppressed_chars,
             hard_stop=hard_stop,
             now_s=self._server_now(),
+            arm=arm,
         )
 
     @contextmanager
@@ -190,7 +195,8 @@ class Guard:
             except Exception:
                 # A step that fails once must not end the loop: without it the breaker would stand still for good.
                 log.exception("breaker step %s failed", getattr(step, "__name__", step))
-            await self._clock.sleep(period_s)
+            # Under compressed time a period may shrink to nothing; the loop must not then eat the processor.
+            await self._clock.sleep(max(period_s, LEAST_REAL_S / self._clock.real_s(1.0)))
 
     async def flush(self) -> None:
         """Write the changed rows. Raises StoreUnavailable; the rows then come again with the next flush."""
@@ -233,6 +239,8 @@ class Guard:
         for model in self.models:
             here, seen = self._snapshots[model], await self._read(model, now_s, full=full)
             moved = next_snapshot(here, seen, self.policy, now_s, self._rng.uniform(-1.0, 1.0))
+            if full:
+                self.explanations[model] = explain(here, seen, self.policy, now_s)
             if moved is not here:
                 self._note_breach(here, moved, now_s)
                 proposed.append((here, moved))

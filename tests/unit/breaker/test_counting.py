@@ -122,3 +122,9 @@ def test_rows_are_records_a_store_can_write() -> None:
     counters = LocalCounters("a")
     note(counters)
     assert dataclasses.asdict(counters.dirty()[0][0])["counts"]["judged"] == 1
+
+
+def test_a_gray_arm_has_a_scope_of_its_own() -> None:
+    counters = LocalCounters("a")
+    note(counters, arm="v2")
+    assert "arm:v2" in [row.scope for row in counters.dirty()[0]]

@@ -304,3 +304,71 @@ async def test_a_transition_whose_winner_died_before_logging_is_logged_by_anothe
     await b.poll()
     await b.evaluate()
     assert fleet.told.rows == [moved.transitions[-1]]
+
+
+async def test_two_evaluators_of_the_same_trip_make_one_transition() -> None:
+    fleet = Fleet()
+    a, b = fleet.replica("a"), fleet.replica("b")
+    b._lease = MemoryLease(fleet.clock)  # a lease that went wrong: both believe they hold it
+    heard: list[Any] = []
+    a.callbacks.append(heard.append)
+    b.callbacks.append(heard.append)
+    fail(a, 10)
+    await a.flush()
+    await asyncio.gather(a.evaluate(), b.evaluate())
+    await asyncio.gather(a.poll(), b.poll())
+    assert len(heard) == 1
+    assert fleet.moves() == [(Level.HEALTHY, Level.OPEN)]
+    assert a.snapshot("m") == b.snapshot("m")
+    assert a.snapshot("m").epoch == 1
+
+
+async def test_a_replica_that_starts_while_a_model_is_open_keeps_its_cool_down() -> None:
+    fleet = Fleet()
+    a = fleet.replica("a")
+    async with fleet.running(a):
+        fail(a, 10)
+        await fleet.clock.advance(2)
+        opened = a.snapshot("m")
+    b = fleet.replica("b")
+    async with fleet.running(b):
+        assert (b.snapshot("m").since, b.snapshot("m").until) == (opened.since, opened.until)
+
+
+async def test_the_leader_dies_and_another_evaluates_within_its_lease() -> None:
+    fleet = Fleet()
+    a, b = fleet.replica("a"), fleet.replica("b")
+    async with fleet.running(a):
+        await fleet.clock.advance(2)
+    async with fleet.running(b):
+        await fleet.clock.advance(6)
+        fail(b, 10)
+        await fleet.clock.advance(2)
+        assert b.levels() == {"m": Level.OPEN}
+
+
+async def test_a_step_that_fails_once_does_not_end_its_loop(caplog: pytest.LogCaptureFixture) -> None:
+    fleet = Fleet()
+    guard = fleet.replica()
+    broken = guard._counts.fast
+
+    async def boom(*_: Any) -> Any:
+        raise ValueError("a bug")
+
+    async with fleet.running(guard):
+        guard._counts.fast = boom  # type: ignore[method-assign]
+        await fleet.clock.advance(2)
+        guard._counts.fast = broken  # type: ignore[method-assign]
+        fail(guard, 10)
+        await fleet.clock.advance(2)
+        assert guard.levels() == {"m": Level.OPEN}
+    assert "breaker step evaluate failed" in caplog.text
+
+
+async def test_full_evaluations_leave_their_readings_for_the_gauges() -> None:
+    fleet = Fleet()
+    guard = fleet.replica()
+    async with fleet.running(guard):
+        talk(guard, 10, 5)
+        await fleet.clock.advance(80)
+    assert guard.explanations["m"].unknown
