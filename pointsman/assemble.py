@@ -39,6 +39,7 @@ from store.sql_calls import SqlCallLog
 from store.sql_keys import SqlKeys
 from store.sql_link import open_engine
 from store.sql_transitions import SqlTransitions
+from store.state_file import BackedStates
 from upstream.client import Upstream
 
 log = logging.getLogger("pointsman")
@@ -65,6 +66,7 @@ class Service:
     upstream: Upstream
     transitions: SqlTransitions
     evidence: RedisEvidence
+    lease: RedisLease
     redis_url: str
     boot_id: str
     stack: AsyncExitStack
@@ -84,6 +86,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Service]:
 
 async def _assemble(settings: Settings, stack: AsyncExitStack) -> Service:
     local = SystemClock(settings.time_scale)
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
     boot_id, rng = new_boot_id(), Random()
     redis_url = await _redis_url(settings, stack)
     link = RedisLink(connect(redis_url), local)
@@ -100,14 +103,14 @@ async def _assemble(settings: Settings, stack: AsyncExitStack) -> Service:
     _background(stack, calls.run(local), "call log")
 
     topology = settings.topology()
-    evidence = RedisEvidence(link, clock)
+    evidence, lease = RedisEvidence(link, clock), RedisLease(link, clock)
     guard = Guard(
         tuple(topology.models),
         settings.breaker,
         RedisCounts(link, clock),
-        RedisStates(link),
+        BackedStates(RedisStates(link), settings.data_dir / "states.json"),
         RedisProbes(link, clock),
-        RedisLease(link, clock),
+        lease,
         transitions,
         clock,
         rng,
@@ -152,6 +155,7 @@ async def _assemble(settings: Settings, stack: AsyncExitStack) -> Service:
         upstream=upstream,
         transitions=transitions,
         evidence=evidence,
+        lease=lease,
         redis_url=redis_url,
         boot_id=boot_id,
         stack=stack,

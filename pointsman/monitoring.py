@@ -1,10 +1,26 @@
 """Joins the clock's room and the operators' room to a service, by role; and the doors they are reached by."""
 
+import contextlib
+import os
 from dataclasses import dataclass
 from enum import StrEnum
 
+import httpx
+from fastapi import FastAPI
+
+from breaker.ports import StoreUnavailable
+from console.api import build_admin
+from monitor.alerts.channel import Channel
+from monitor.alerts.sender import LEASE_NAME, AlertSender
+from monitor.probes.runner import ProbeRunner
+from pointsman.admin_token import admin_hashes
 from pointsman.assemble import Service
+from pointsman.fleet import GuardedFleet, SqlAudit
 from pointsman.serve import Door, listen, serve
+from store.sql_admin import SqlAdminLog
+
+ALERT_TIMEOUT_S = 5.0
+HEARTBEAT_S = 5.0
 
 
 class Role(StrEnum):
@@ -21,6 +37,8 @@ class Doors:
 
     service: Service
     doors: tuple[Door, ...]
+    new_token: str | None = None
+    """The first admin token, if it was just made: shown once, then only its hash is known."""
 
     @property
     def urls(self) -> list[str]:
@@ -31,8 +49,46 @@ class Doors:
 
 
 async def doors_of(service: Service, role: Role = Role.ALL) -> Doors:
-    """Listen on what `role` needs. Raises StartError."""
-    doors = []
+    """Listen on what `role` needs and start what it runs by the clock. Raises StartError."""
+    doors, token = [], None
     if role is not Role.MONITOR:
         doors.append(Door(app=service.app, socket=listen(service.settings.address())))
-    return Doors(service=service, doors=tuple(doors))
+    if role is Role.ROUTER:
+        service.background(_follow_heartbeat(service), "monitor heartbeat")
+    else:
+        hashes, token = admin_hashes(service.settings.data_dir, os.environ)
+        door = Door(app=_admin(service, hashes), socket=listen(service.settings.address(admin=True)))
+        doors.append(door)
+        await _start_monitor(service)
+    return Doors(service=service, doors=tuple(doors), new_token=token)
+
+
+def _admin(service: Service, hashes: frozenset[str]) -> FastAPI:
+    fleet = GuardedFleet(guard=service.guard, deps=service.deps, clock=service.clock)
+    audit = SqlAudit(log=SqlAdminLog(service.engine), clock=service.clock)
+    return build_admin(fleet, audit, service.transitions, hashes)
+
+
+async def _start_monitor(service: Service) -> None:
+    endpoints = {name: model.endpoints[0] for name, model in service.deps.topology.models.items()}
+    probes = ProbeRunner(service.upstream, service.guard, endpoints, service.clock, service.deps.rng)
+    service.background(probes.run(), "probes")
+    alerts = service.settings.alerts
+    channels = [
+        Channel(name=name, kind=c.kind, url=c.url.get_secret_value(), secret=c.secret.get_secret_value())
+        for name, c in alerts.channels.items()
+    ]
+    client = await service.stack.enter_async_context(httpx.AsyncClient(timeout=ALERT_TIMEOUT_S))
+    sender = AlertSender(
+        service.transitions, service.lease, service.boot_id, channels, client, service.clock, alerts.language
+    )
+    service.background(sender.run(), "alerts")
+
+
+async def _follow_heartbeat(service: Service) -> None:
+    """A router leaves the first permits to the monitor while one is alive."""
+    while True:
+        with contextlib.suppress(StoreUnavailable):
+            if await service.lease.held(LEASE_NAME):
+                service.guard.monitor_beat()
+        await service.clock.sleep(HEARTBEAT_S)

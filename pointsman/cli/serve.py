@@ -46,6 +46,8 @@ async def serving(settings: Settings, role: Role) -> None:
         doors = await doors_of(service, role)
         for url in doors.urls:
             typer.echo(f"pointsman: listening on {url}")
+        if doors.new_token is not None:
+            typer.echo(f"pointsman: first admin token, shown once: {doors.new_token}")
         await doors.serve()
 
 

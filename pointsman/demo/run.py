@@ -22,7 +22,7 @@ from pointsman.assemble import Service, assembled
 from pointsman.demo.children import child
 from pointsman.demo.live import table
 from pointsman.demo.small_model import ALIAS, SICK, WELL, SmallModel
-from pointsman.monitoring import doors_of
+from pointsman.monitoring import Doors, doors_of
 from pointsman.settings import Settings, parse
 
 SCRIPTED = "pointsman.demo.scripted"
@@ -74,7 +74,7 @@ async def run_demo(*, live: bool) -> None:
         settings = parse(demo_yaml(scripted, real), os.environ)
         service = await stack.enter_async_context(assembled(settings))
         doors = await doors_of(service)
-        typer.echo(_welcome(doors.urls, settings, real is not None))
+        typer.echo(_welcome(doors, settings, real is not None))
         if live:
             service.background(_show(service), "live view")
         await doors.serve()
@@ -89,12 +89,14 @@ async def _real_model(stack: contextlib.AsyncExitStack) -> str | None:
     return model.base_url
 
 
-def _welcome(urls: list[str], settings: Settings, real: bool) -> str:
+def _welcome(doors: Doors, settings: Settings, real: bool) -> str:
+    urls = doors.urls
     body = '{"model": "demo", "messages": [{"role": "user", "content": "Why is the sky blue?"}]}'
     loops = "请用中文详细介绍一下北京的历史。" if real else "Tell me a story. [[stuck]]"
     lines = [
         f"clients:   {urls[0]}/v1  (routes: {', '.join(settings.routes)})",
-        *(f"operators: {url}" for url in urls[1:]),
+        *(f"operators: {url}/admin/models" for url in urls[1:]),
+        *([f"admin token, shown once: {doors.new_token}"] if doors.new_token else []),
         f"health:    {urls[0]}/readyz   metrics: {urls[0]}/metrics",
         "",
         "try:",
