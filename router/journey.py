@@ -23,6 +23,7 @@ from detector.verdict import Verdict
 from fallback_phrases.catalog import Catalog
 from router.auth import Caller, Keys
 from router.choose import Shares, choose
+from router.context import restating, shortened
 from router.formed import formed
 from router.ladder import OUT_OF_SERVICE, Step, Tried, next_step
 from router.metrics import RouterMetrics
@@ -330,6 +331,8 @@ class Journey:
             return request.body, ()
         if request.structured or self.scene == "structured":
             return made_safe(request.body)
+        if request.kind is Kind.CHAT and not request.repetition_allowed and restating(request.body):
+            return with_rules(shortened(request.body), self.language), ("messages",)
         wanted = route.anti_repetition
         if wanted is None:
             wanted = self.scene not in PLAIN_SCENES and not request.auxiliary
