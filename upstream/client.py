@@ -13,8 +13,8 @@ import msgspec
 
 from base.clock import Clock
 from base.faults import Fault
-from detector import GatePolicy, score
-from detector.verdict import CLEAN
+from detector import GateMode, GatePolicy, StreamGate, score
+from detector.verdict import CLEAN, GateState, LoopClass
 from upstream.attempt import Attempt, Usage
 from upstream.call import Call, Endpoint, Timeouts
 from upstream.errors import CAUGHT, Garbled, Refused, TimedOut, UpstreamError, mapped, refusal
@@ -47,7 +47,7 @@ class Upstream:
                     body = await response.aread()
                 finally:
                     await response.aclose()
-            judged = _judged(call, response, body)
+            judged = _judged(call, response, body, self._gate)
         except UpstreamError as error:
             failed: UpstreamError = error
         except TimeoutError:
@@ -113,7 +113,7 @@ def error_of(response: httpx.Response, body: bytes) -> UpstreamError:
     return refusal(response.status_code, decoded, response.headers.get("retry-after"))
 
 
-def _judged(call: Call, response: httpx.Response, body: bytes) -> dict[str, Any]:
+def _judged(call: Call, response: httpx.Response, body: bytes, gate: GatePolicy) -> dict[str, Any]:
     """The fields of an Attempt that a whole reply decides. Raises UpstreamError."""
     if not 200 <= response.status_code < 300:
         raise error_of(response, body)
@@ -132,19 +132,24 @@ def _judged(call: Call, response: httpx.Response, body: bytes) -> dict[str, Any]
     }
     if call.path not in JUDGED_PATHS:
         return found
-    return found | _judged_choice(call, event.choices[0] if event.choices else Choice())
+    return found | _judged_choice(call, event.choices[0] if event.choices else Choice(), reply, gate)
 
 
-def _judged_choice(call: Call, choice: Choice) -> dict[str, Any]:
+def _judged_choice(call: Call, choice: Choice, reply: Any, gate: GatePolicy) -> dict[str, Any]:
     message = choice.message or Delta()
-    text = choice.text if choice.text is not None else text_of(message.content)
+    raw = choice.text if choice.text is not None else text_of(message.content)
     reasoning = text_of(message.reasoning_content) or text_of(message.reasoning)
     verdict = CLEAN
-    if call.guarded and text:
-        verdict = score(text, previous=call.previous, profile=call.profile, repetition_allowed=call.repetition_allowed)
+    if call.guarded and raw:
+        verdict = score(raw, previous=call.previous, profile=call.profile, repetition_allowed=call.repetition_allowed)
     elif call.guarded and reasoning:
         verdict = score(reasoning, repetition_allowed=call.repetition_allowed)
     finish = choice.finish_reason
+    text, recoveries = raw, 0
+    if raw and verdict.degenerate and verdict.loop_class is not LoopClass.RESTATEMENT:
+        text, recoveries = cleaned(raw, call, gate)
+        if recoveries and finish != "length":
+            _put_text(reply, text)
     verdict = verdict_with_finish(verdict, finish)
     fault = fault_of(
         text=text,
@@ -153,5 +158,37 @@ def _judged_choice(call: Call, choice: Choice) -> dict[str, Any]:
         refusal=bool(message.refusal),
         finish_reason=finish,
         verdict=verdict,
+        recovered=recoveries > 0 and finish != "length",
     )
-    return {"text": text, "raw_text": text, "finish_reason": finish, "verdict": verdict, "fault": fault}
+    return {
+        "text": text,
+        "raw_text": raw or reasoning,
+        "finish_reason": finish,
+        "verdict": verdict,
+        "fault": fault,
+        "recoveries": recoveries,
+        "suppressed_chars": len(raw) - len(text),
+    }
+
+
+def cleaned(raw: str, call: Call, policy: GatePolicy) -> tuple[str, int]:
+    """A whole text without its loops, and how many of them ended by themselves; 0 when the last one ran to the end."""
+    gate = StreamGate(
+        policy.model_copy(update={"mode": GateMode.SUPPRESS, "hard_stop": False}),
+        profile=call.profile,
+        repetition_allowed=call.repetition_allowed,
+    )
+    gate.feed(raw, 0.0)
+    looping = gate.state is not GateState.PASSING
+    gate.finish()
+    return gate.cleaned, 0 if looping else gate.counters.recoveries
+
+
+def _put_text(reply: Any, text: str) -> None:
+    """The cleaned text is what the client gets; the reply was decoded for this call alone, so it may be changed."""
+    choice = reply["choices"][0]
+    if isinstance(choice.get("text"), str):
+        choice["text"] = text
+    else:
+        choice["message"]["content"] = text
+    choice.pop("logprobs", None)

@@ -8,6 +8,7 @@ import pytest
 
 from base.clock import SystemClock
 from base.faults import Fault
+from detector import score
 from tests.support.scripted import ScriptedUpstream
 from upstream.attempt import Attempt, Piece
 from upstream.call import Call, Endpoint, Timeouts
@@ -105,6 +106,17 @@ async def test_a_streamed_loop_is_cut_after_two_copies_and_the_upstream_is_close
             break
         await asyncio.sleep(0.01)
     assert up.open_streams == 0
+
+
+async def test_a_whole_reply_that_looped_and_recovered_is_cleaned_and_counted(
+    upstream: Upstream, up: ScriptedUpstream
+) -> None:
+    attempt, _ = await run(upstream, up, "recover", stream=False)
+    assert attempt.fault is None and attempt.recoveries == 1
+    assert attempt.verdict is not None and attempt.verdict.degenerate
+    assert attempt.reply is not None and attempt.reply["choices"][0]["message"]["content"] == attempt.text
+    assert 100 < len(attempt.text) < len(attempt.raw_text)
+    assert not score(attempt.text).degenerate
 
 
 async def test_model_key_and_extra_fields_are_the_endpoints(upstream: Upstream, up: ScriptedUpstream) -> None:
