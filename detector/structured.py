@@ -20,6 +20,9 @@ MAX_REPAIR_CHARS = 200_000
 """Longer texts are not repaired: as `max_scan_chars` of the gate (SPEC §2.5)."""
 
 
+_FLOOD_WINDOW = 4_000
+
+
 class Step(StrEnum):
     """The rung of the ladder that parsed; the order is the order tried."""
 
@@ -114,7 +117,7 @@ def _climb(text: str, scan: Scan, schema: Mapping[str, Any] | bool | None) -> tu
         best = _first_fitting(pieces, schema)
         if best is not None:
             return step, *best
-    if scan.first is None or len(text) > MAX_REPAIR_CHARS:
+    if scan.first is None or len(text) > MAX_REPAIR_CHARS or _floods(text):
         return None
     return _repair(_without_fence(text, scan))
 
@@ -155,6 +158,19 @@ def _without_fence(text: str, scan: Scan) -> str:
 def _first_opening(text: str) -> int:
     found = OPENS.search(text)
     return found.start() if found else 0
+
+
+def _floods(text: str) -> bool:
+    """Whether 4,000 characters in a row hold hardly more than one short unit: under 5 % distinct 8-grams.
+
+    The repairer is quadratic on floods of brackets and quotes (16,000 characters of `{"`: seven seconds), and what it
+    makes of them is no answer.
+    """
+    for start in range(0, len(text), _FLOOD_WINDOW):
+        part = text[start : start + _FLOOD_WINDOW]
+        if len(part) > 1_000 and 20 * len({part[at : at + 8] for at in range(len(part) - 7)}) < len(part):
+            return True
+    return False
 
 
 def _repair(text: str) -> tuple[Step, Any, str] | None:

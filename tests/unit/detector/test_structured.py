@@ -136,3 +136,17 @@ def test_no_text_raises(text: str, finish: str | None) -> None:
 def test_strict_json_always_parses_as_is(value: object) -> None:
     parsed = parse_structured(json.dumps(value))
     assert (parsed.step, parsed.value) == (Step.AS_IS, value)
+
+
+@pytest.mark.parametrize("unit", ['{"', "{a]", "[", "{{'{", '{"a":', "' {", "[1] ", "```json\n{\n"])
+def test_floods_of_brackets_are_not_repaired_at_quadratic_cost(unit: str) -> None:
+    started = time.perf_counter()
+    parse_structured('{"list": ' + unit * (60_000 // len(unit)), SCHEMA, finish_reason="length")
+    assert time.perf_counter() - started < 2.0
+
+
+def test_long_array_cut_off_is_still_repaired() -> None:
+    items = ", ".join(json.dumps({"name": f"item {at}", "value": at * 37 % 1009}) for at in range(800))
+    parsed = parse_structured('{"items": [' + items + ', {"name": "ite', finish_reason="length")
+    assert (parsed.step, parsed.lossy) == (Step.REPAIRED, True)
+    assert len(parsed.value["items"]) >= 800
