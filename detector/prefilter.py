@@ -6,23 +6,26 @@ of marks, a word of many letters, lines that are equal but for their numbers, or
 
 import re
 
-from detector.text import LIST_MARK, TOKEN
+from detector.text import LIST_MARK, spaced, tokens
 
 _MARKS_ONLY = re.compile(r"[\W_]{48}")
+_BLANKS = " " * 48
 _NO_DIGITS = {ord(c): None for c in "0123456789"}
 _LEAD = "-*+•·#>\"'([ \t.)、:："
 _LONGEST_WORD = 23  # four copies of a longer one pass the width of a cycle
 _EQUAL_LINES = 5
-_TRACES = ((7, 8), (14, 24))  # known trigrams within so many: an exact run of words, a trigram score of 14
+_RUN = 7  # known trigrams in a row, and as many as the unit has words: an exact run of words
+_DENSE, _SPAN = 24, 40  # no statistical rule acts below 24 known trigrams, nor thinner than 60 % of a window
 _NEAR = 2  # units of one or two long words show only a few
-_MEMORY = 800  # tokens; the engine's is at most 720
+_MEMORY = 1100  # tokens; the engine's is at most 1,080
 
 
 def surely_clean(text: str) -> tuple[str, ...] | None:
     """The last tokens of a text in which no rule can hold; None when one might."""
-    if _MARKS_ONLY.search(text) or _equal_lines(text) or _poor(text):
+    ascii_only = text.isascii()
+    if (_BLANKS in spaced(text) if ascii_only else _MARKS_ONLY.search(text)) or _equal_lines(text) or _poor(text):
         return None
-    words = TOKEN.findall((LIST_MARK.sub("\n", "\n" + text) if "\n" in text else text).casefold())
+    words = tokens(LIST_MARK.sub("\n", "\n" + text) if "\n" in text else text)
     if words and (max(map(len, words)) > _LONGEST_WORD or _few(words) or _said_again(words)):
         return None
     return tuple(words[-120:])
@@ -53,16 +56,25 @@ def _few(words: list[str]) -> bool:
 
 
 def _said_again(words: list[str]) -> bool:
+    grams = list(zip(words, words[1:], words[2:], strict=False))
+    if len(grams) - len(set(grams)) < 2:
+        return False
     last: dict[tuple[str, str, str], int] = {}
     known: list[int] = []
-    near = -9
-    for i, gram in enumerate(zip(words, words[1:], words[2:], strict=False)):
+    near, run = -9, 0
+    for i, gram in enumerate(grams):
         before = last.get(gram)
-        if before is not None and i - before < _MEMORY:
-            known.append(i)
-            if i - before <= _NEAR:
-                if near == i - 1:
-                    return True
-                near = i
         last[gram] = i
-    return any(b - a < span for count, span in _TRACES for a, b in zip(known, known[count - 1 :], strict=False))
+        if before is None or i - before > _MEMORY:
+            run = 0
+            continue
+        known.append(i)
+        run += 1
+        apart = i - before
+        if run >= _RUN and run >= apart - 2:
+            return True
+        if apart <= _NEAR:
+            if near == i - 1:
+                return True
+            near = i
+    return any(b - a < _SPAN for a, b in zip(known, known[_DENSE - 1 :], strict=False))

@@ -15,13 +15,24 @@ LIST_MARK = re.compile(r"\n[ \t]*(?:[-*+•·#>]+|\d+\s*[.)、:：])[ \t]*")
 _CODE_END = re.compile(r"[;{}()\[\],:=\\|>]\s*$")
 
 
+_SPACED = {code: " " for code in range(128) if not chr(code).isalnum()}
+
+
 def width(text: str) -> int:
     """Characters, CJK counting 2."""
     return len(text) if text.isascii() else len(text) + len(CJK.findall(text))
 
 
 def tokens(text: str) -> list[str]:
+    """The tokens of a text, casefolded; ASCII, the common case, takes a faster road to the same list."""
+    if text.isascii():
+        return spaced(text).split()
     return TOKEN.findall(text.casefold())
+
+
+def spaced(text: str) -> str:
+    """ASCII text in lower case with a blank for whatever is neither letter nor digit."""
+    return text.lower().translate(_SPACED)
 
 
 def plain_lines(text: str) -> str:

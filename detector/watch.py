@@ -12,13 +12,13 @@ from itertools import islice
 from detector.metrics import char_repeat, duplicate_share, trigram_repeat
 from detector.profile import Profile
 from detector.tail import LONG, SHORT, periods, run_length
-from detector.text import LIST_MARK, TOKEN, WORD, plain_lines, shape, width
+from detector.text import LIST_MARK, TOKEN, WORD, plain_lines, shape, tokens, width
 from detector.verdict import LoopClass, Rule
 
 STEP = 32
 KEEP = 4 * LONG
 _TOKENS = 120
-_SEEN = 360
+_SEEN = 540
 _CODE = "(){}[]=<>;_/\\|:@"
 _FEW = 11  # different words in 32: healthy prose shows twice as many
 _LAYOUT = frozenset("|{}[]()<>=;\t\\/")  # lines with these are data, and data counts
@@ -83,13 +83,14 @@ class Watch:
         """Judge the text up to absolute offset `at`. `final`: the text ends here."""
         end = at - self.base
         self.hold_at = None
-        found = self._exact(end, at, final)
+        # Inside the second copy of anything every trigram was said before: where none was, no copy can end.
+        said = self._take(end, final)
+        found = self._exact(end, at, final) if said or final else self._far(end, at)
         if found is not None:
             return found
-        fresh = self._take(end, final)
         if not self.profile.statistics:
             return None
-        return self._lines(end, final) or self._statistics(end, at, fresh, final)
+        return self._lines(end, final) or self._statistics(end, at, final)
 
     def last_look(self, text: str) -> Finding | None:
         """Only the exact rules at the end of a text that a prefilter called clean so far."""
@@ -107,9 +108,13 @@ class Watch:
         if end < 8:
             return None
         found = self._candidates(end, at, final, anchor=4 if final else 8, least=1, most=SHORT, tries=8)
-        if found is None and end > 2 * SHORT and (final or at % 128 == 0):
-            found = self._candidates(end, at, final, anchor=48, least=SHORT, most=LONG, tries=4)
-        return found
+        return found or self._far(end, at, final)
+
+    def _far(self, end: int, at: int, final: bool = False) -> Finding | None:
+        """Units too long for the memory of trigrams, looked for now and then."""
+        if end <= 2 * SHORT or not (final or at % 128 == 0):
+            return None
+        return self._candidates(end, at, final, anchor=48, least=SHORT, most=LONG, tries=4)
 
     def _candidates(
         self, end: int, at: int, final: bool, *, anchor: int, least: int, most: int, tries: int
@@ -174,8 +179,8 @@ class Watch:
 
     # -- words ------------------------------------------------------------------------------------------------------
 
-    def _take(self, end: int, final: bool) -> int:
-        """Tokenise what is new up to `end`, leaving a word that may go on; return how many trigrams were known."""
+    def _take(self, end: int, final: bool) -> bool:
+        """Tokenise what is new up to `end`, leaving a word that may go on; return whether a trigram was known."""
         buf, begin = self.buf, self._token_at - self.base
         stop = end
         if not final:
@@ -194,7 +199,7 @@ class Watch:
         self._token_at = self.base + stop
         if "\n" in region:
             region = LIST_MARK.sub("\n", region)
-        new = TOKEN.findall(region.casefold())
+        new = tokens(region)
         toks = self._tokens
         last = toks[-2:] + new
         toks += new
@@ -210,7 +215,7 @@ class Watch:
             self._score = max(0.0, self._score - 2.0 * len(grams))
         if len(seen) > _SEEN:
             self._older, self._seen = seen, set()
-        return known
+        return known > 0 or len(grams) < 3  # too few words to tell
 
     def _count(self, grams: list[tuple[str, str, str]]) -> float:
         """The running sum: up 1 for a trigram said before, down 2 for a new one, never below 0."""
@@ -223,10 +228,10 @@ class Watch:
                 score = score - 2.0 if score > 2.0 else 0.0
         return min(score, 400.0)
 
-    def _statistics(self, end: int, at: int, known: int, final: bool) -> Finding | None:
+    def _statistics(self, end: int, at: int, final: bool) -> Finding | None:
         """The trigram and char rules: hold first, act when it still holds one check later."""
         p, rule = self.profile, None
-        window = self._tokens[-_TOKENS:]
+        window = self._tokens[-_TOKENS:] if self._score else []
         if self._score >= 8 and len(window) >= 16 and _wordy(window):
             self.trigram = share = duplicate_share(window) if len(window) >= 24 else 0.0
             recent = duplicate_share(window[-50:])
@@ -264,7 +269,7 @@ class Watch:
         if kind == "prose":
             if tail[-720:].count("\n") < 4:
                 return True
-            words = TOKEN.findall(plain_lines(tail[-720:]).casefold())[-_TOKENS:]
+            words = tokens(plain_lines(tail[-720:]))[-_TOKENS:]
             return duplicate_share(words[-50:]) > 0.55 or duplicate_share(words) > min(limit, 0.5)
         return trigram_repeat(tail, kind) > max(limit, 0.62)
 
