@@ -1,0 +1,148 @@
+"""A conversation without a socket: what is asked, what is handed on, what the attempt says."""
+
+import json
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
+
+import httpx
+import pytest
+
+from base.faults import Fault
+from detector import StreamGate
+from detector.verdict import Release
+from tests.support.clock import ManualClock
+from upstream.attempt import Attempt, Piece
+from upstream.call import Call, Endpoint, Timeouts
+from upstream.client import Upstream
+
+ENDPOINT = Endpoint(base_url="http://model/v1", upstream_model="real", api_key="secret", extra_body={"top_k": 3})
+
+
+class Parts(httpx.AsyncByteStream):
+    def __init__(self, parts: Iterable[bytes]) -> None:
+        self.parts = list(parts)
+        self.closed = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for part in self.parts:
+            yield part
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+
+def event(delta: dict[str, Any], finish: str | None = None, **extra: Any) -> bytes:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    return b"data: " + json.dumps({"choices": [choice], **extra}, ensure_ascii=False).encode() + b"\n\n"
+
+
+STORY = [
+    event({"role": "assistant", "content": ""}),
+    event({"content": "你好，"}),
+    event({"content": "世界。", "vendor_field": [1, 2]}),
+    event({}, "stop"),
+    b'data: {"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":4}}\n\n',
+    b"data: [DONE]\n\n",
+]
+
+
+async def stream(parts: Iterable[bytes], **call: Any) -> tuple[Attempt, list[Piece], Parts]:
+    body = Parts(parts)
+    transport = httpx.MockTransport(lambda request: httpx.Response(200, stream=body))
+    reply = Upstream(transport, ManualClock()).stream(Call(body={}, stream=True, **call), ENDPOINT, Timeouts())
+    pieces = [piece async for piece in reply]
+    assert reply.attempt is not None
+    return reply.attempt, pieces, body
+
+
+async def test_the_endpoint_names_the_model_the_key_and_the_extra_fields() -> None:
+    seen: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return httpx.Response(200, json={"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]})
+
+    asked = {"model": "route", "top_k": 1, "unknown": {"kept": 1}}
+    attempt = await Upstream(httpx.MockTransport(answer), ManualClock()).complete(
+        Call(body=asked, stream=False), ENDPOINT, Timeouts()
+    )
+    assert attempt.fault is None and attempt.text == "hi"
+    assert str(seen[0].url) == "http://model/v1/chat/completions"
+    assert seen[0].headers["authorization"] == "Bearer secret"
+    assert json.loads(seen[0].content) == {"model": "real", "top_k": 3, "unknown": {"kept": 1}}
+    assert asked == {"model": "route", "top_k": 1, "unknown": {"kept": 1}}, "the client's body is shared: never changed"
+
+
+async def test_embeddings_are_carried_and_not_judged() -> None:
+    answer = {"data": [{"embedding": [0.1]}], "usage": {"prompt_tokens": 2}}
+    transport = httpx.MockTransport(lambda request: httpx.Response(200, json=answer))
+    call = Call(body={"input": "x"}, stream=False, path="/embeddings")
+    attempt = await Upstream(transport, ManualClock()).complete(call, ENDPOINT, Timeouts())
+    assert attempt.fault is None and attempt.reply == answer and attempt.usage.prompt_tokens == 2
+
+
+async def test_events_of_a_healthy_stream_are_handed_on_byte_for_byte() -> None:
+    attempt, pieces, body = await stream(STORY)
+    assert [b"data: " + p.data + b"\n\n" for p in pieces] == STORY[:-1]
+    assert (attempt.fault, attempt.text, attempt.finish_reason) == (None, "你好，世界。", "stop")
+    assert (attempt.usage.prompt_tokens, attempt.usage.completion_tokens) == (3, 4)
+    assert body.closed
+
+
+async def test_a_stream_read_byte_by_byte_is_the_same_stream() -> None:
+    raw = b"".join(STORY)
+    _, whole, _ = await stream([raw])
+    _, single, _ = await stream(raw[at : at + 1] for at in range(len(raw)))
+    assert whole == single
+
+
+@pytest.mark.parametrize("cut", range(1, len(STORY) - 2))
+async def test_a_stream_without_its_end_is_broken_wherever_it_was_cut(cut: int) -> None:
+    attempt, pieces, _ = await stream(STORY[:cut])
+    assert attempt.fault is Fault.BROKEN_STREAM
+    assert not any(p.finish_reason for p in pieces)
+
+
+async def test_done_without_a_finish_reason_is_an_end() -> None:
+    attempt, pieces, _ = await stream([*STORY[:3], b"data: [DONE]\n\n"])
+    assert attempt.fault is None and "".join(p.text for p in pieces) == "你好，世界。"
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 500])
+async def test_the_same_loop_is_cut_at_the_same_place_however_it_is_cut_into_deltas(size: int) -> None:
+    text = "从前有座山，山里有座庙。" + "你！" * 250
+    deltas = [event({"content": text[at : at + size]}) for at in range(0, len(text), size)]
+    attempt, pieces, body = await stream([*deltas, *STORY[3:]])
+    sent = "".join(p.text for p in pieces)
+    one, _, _ = await stream([event({"content": text}), *STORY[3:]])
+    assert attempt.fault is Fault.REPETITION and body.closed
+    assert sent.startswith(attempt.text) and len(sent) < 100
+    assert attempt.text == one.text
+
+
+async def test_an_unguarded_call_is_passed_as_it_comes() -> None:
+    text = "你！" * 250
+    attempt, pieces, _ = await stream([event({"content": text}), *STORY[3:]], guarded=False)
+    assert attempt.fault is None and "".join(p.text for p in pieces) == text
+
+
+async def test_a_failing_detector_turns_the_stream_into_pass_through_and_is_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(self: StreamGate, delta: str, now_s: float) -> Release:
+        raise RuntimeError("bug")
+
+    monkeypatch.setattr(StreamGate, "feed", fail)
+    attempt, pieces, _ = await stream(STORY)
+    assert attempt.fault is None and attempt.detector_errors == 1
+    assert "".join(p.text for p in pieces) == "你好，世界。" == attempt.text
+
+
+async def test_tool_deltas_pass_untouched() -> None:
+    tools = [
+        event({"tool_calls": [{"index": 0, "id": "call_1", "function": {"name": "f", "arguments": ""}}]}),
+        event({"tool_calls": [{"index": 0, "function": {"arguments": '{"a":1}'}}]}),
+    ]
+    attempt, pieces, _ = await stream([STORY[0], *tools, event({}, "tool_calls"), STORY[-1]])
+    assert attempt.fault is None
+    assert [b"data: " + p.data + b"\n\n" for p in pieces[1:3]] == tools
