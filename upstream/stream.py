@@ -264,6 +264,8 @@ class ReplyStream:
     def _at_finish(self, finish_reason: str) -> None:
         """The model says it is done: judge what is still held, then whether this end may be told to the client."""
         self._finish = finish_reason
+        # Asked before `finish`, which ends a suppression: a loop that ran to the end did not recover.
+        looping = self._states[TEXT] is GateState.SUPPRESSING
         for channel in (REASONING, TEXT):
             self._judge(channel, lambda gate: gate.finish())
             self._held.drop(channel)
@@ -276,7 +278,7 @@ class ReplyStream:
             refusal=self._refused,
             finish_reason=finish_reason,
             verdict=verdict,
-            recovered=self._recoveries() > 0 and self._states[TEXT] is GateState.PASSING,
+            recovered=self._recoveries() > 0 and not looping,
         )
 
     def _hand_on(self) -> None:
@@ -328,7 +330,7 @@ class ReplyStream:
             retry_after_s=retry_after_s,
             text=self._text(TEXT),
             raw_text="".join(self._said[TEXT]) or "".join(self._said[REASONING]),
-            finish_reason=self._finish,
+            finish_reason=self._finish or None,
             usage=self._usage,
             served_model=self._model,
             verdict=self._verdict(fault),

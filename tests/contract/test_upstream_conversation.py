@@ -1,6 +1,7 @@
 """One conversation with a model, over real sockets: what each illness of an upstream amounts to."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 
 import httpx
@@ -168,3 +169,31 @@ async def test_nobody_listening_is_connect_failed(upstream: Upstream) -> None:
     reply = upstream.stream(call("healthy", stream=True), endpoint, QUICK)
     assert [piece async for piece in reply] == []
     assert reply.attempt is not None and reply.attempt.fault is Fault.CONNECT_FAILED
+
+
+async def test_text_held_on_suspicion_is_released_when_the_stream_falls_silent() -> None:
+    unit = "也是新的开始，愿你我都能在这里找到属于自己的方向与光。"
+    said = "故事从这里说起。" + unit * 2 + unit[:20]
+
+    class Pausing(httpx.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            for letter in said:
+                choice = {"index": 0, "delta": {"content": letter}}
+                yield b"data: " + json.dumps({"choices": [choice]}).encode() + b"\n\n"
+            await asyncio.sleep(0.5)
+            end = {"index": 0, "delta": {"content": "完。"}, "finish_reason": "stop"}
+            yield b"data: " + json.dumps({"choices": [end]}).encode() + b"\n\ndata: [DONE]\n\n"
+
+    clock = SystemClock(scale=20)
+    upstream = Upstream(httpx.MockTransport(lambda request: httpx.Response(200, stream=Pausing())), clock)
+    endpoint = Endpoint(base_url="http://model/v1", upstream_model="m")
+    reply = upstream.stream(Call(body={}, stream=True), endpoint, Timeouts())
+    before_the_pause = ""
+    async for piece in reply:
+        if "完" in piece.text:
+            break
+        before_the_pause += piece.text
+    assert before_the_pause == said
+    assert [p.finish_reason async for p in reply] == []
+    assert reply.attempt is not None and reply.attempt.fault is None
+    assert reply.attempt.held_chars > 0

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from base.faults import Fault
-from detector import StreamGate
+from detector import GateMode, GatePolicy, StreamGate, score
 from detector.verdict import Release
 from tests.support.clock import ManualClock
 from upstream.attempt import Attempt, Piece
@@ -46,10 +46,12 @@ STORY = [
 ]
 
 
-async def stream(parts: Iterable[bytes], **call: Any) -> tuple[Attempt, list[Piece], Parts]:
+async def stream(
+    parts: Iterable[bytes], gate: GatePolicy | None = None, **call: Any
+) -> tuple[Attempt, list[Piece], Parts]:
     body = Parts(parts)
     transport = httpx.MockTransport(lambda request: httpx.Response(200, stream=body))
-    reply = Upstream(transport, ManualClock()).stream(Call(body={}, stream=True, **call), ENDPOINT, Timeouts())
+    reply = Upstream(transport, ManualClock(), gate).stream(Call(body={}, stream=True, **call), ENDPOINT, Timeouts())
     pieces = [piece async for piece in reply]
     assert reply.attempt is not None
     return reply.attempt, pieces, body
@@ -146,3 +148,30 @@ async def test_tool_deltas_pass_untouched() -> None:
     attempt, pieces, _ = await stream([STORY[0], *tools, event({}, "tool_calls"), STORY[-1]])
     assert attempt.fault is None
     assert [b"data: " + p.data + b"\n\n" for p in pieces[1:3]] == tools
+
+
+FRESH = "后来雨停了，老船长收起缆绳，沿着码头慢慢走回家。路灯一盏盏亮起来，照着潮湿的石板。"
+FRESH += "孩子们围上来问他远方的事，他想了想，说起北边的冰海、会发光的鱼，还有那年冬天救了全船人的一只旧罗盘。"
+FRESH += "夜里他把罗盘放在窗台上，指针轻轻摆动，像是还记得路。第二天清晨，邻居送来刚烤好的面包，"
+FRESH += "两个人坐在门口喝茶，谈起今年的收成、修了一半的桥，以及镇上要办的第一所学校。没有人注意到，雪已经开始下了。"
+
+
+def looping(after: str) -> list[bytes]:
+    text = "从前有座山，山里有座庙。" + "你！" * 150 + after
+    return [event({"content": text[at : at + 3]}) for at in range(0, len(text), 3)] + STORY[3:]
+
+
+async def test_a_suppressed_loop_that_recovers_comes_out_clean_and_is_no_fault() -> None:
+    attempt, pieces, _ = await stream(looping(FRESH + FRESH[::-1]), GatePolicy(mode=GateMode.SUPPRESS))
+    assert attempt.fault is None and attempt.recoveries == 1 and attempt.suppressed_chars > 200
+    assert attempt.verdict is not None and attempt.verdict.degenerate
+    sent = "".join(p.text for p in pieces)
+    assert sent.endswith(FRESH[::-1]) and sent.count("你！") < 25
+    assert not score(attempt.text).degenerate
+    assert pieces[-2].finish_reason == "stop"
+
+
+async def test_a_suppressed_loop_that_runs_to_the_end_is_a_fault() -> None:
+    attempt, pieces, _ = await stream(looping(""), GatePolicy(mode=GateMode.SUPPRESS))
+    assert attempt.fault is Fault.REPETITION
+    assert not any(p.finish_reason for p in pieces)
