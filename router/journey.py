@@ -38,6 +38,10 @@ from upstream.call import Call, Timeouts
 
 log = logging.getLogger("pointsman.router")
 ABANDONED_STATUS = 499  # nginx's number for a client that closed the request
+SILENCE_SHARE = 0.5
+"""Part of the time left that an attempt may be silent while others could still follow."""
+WHOLE_SHARE = 0.75
+"""The same for a whole reply, which is silent by nature: a quarter is enough for a shorter answer or the phrase."""
 PLAIN_SCENES = frozenset({"structured", "auxiliary"})
 
 
@@ -189,12 +193,22 @@ class Journey:
         return self._body
 
     def timeouts(self, rung: Rung) -> Timeouts:
+        """Return the limits of one attempt: a model that hangs must not use up the time of those after it."""
         limits, left = self.route.timeouts, max(0.001, self.left_s())
+        if rung.last:
+            return Timeouts(
+                connect_s=min(limits.connect_s, left),
+                first_text_s=left,
+                idle_s=min(limits.idle_s, left),
+                total_s=min(limits.total_s, left),
+            )
+        silence_s = left * SILENCE_SHARE
         return Timeouts(
-            connect_s=min(limits.connect_s, left),
-            first_text_s=left if rung.last else min(limits.first_text_s, left),
-            idle_s=min(limits.idle_s, left),
-            total_s=min(limits.total_s, left),
+            connect_s=min(limits.connect_s, silence_s),
+            first_text_s=min(limits.first_text_s, silence_s),
+            idle_s=min(limits.idle_s, silence_s),
+            # A stream that talks may go on to the end; of a whole reply nothing is heard until it is there.
+            total_s=min(limits.total_s, left if self.request.stream else left * WHOLE_SHARE),
         )
 
     def record(self, rung: Rung, attempt: Attempt) -> Attempt:
@@ -256,7 +270,8 @@ class Journey:
     def truth(self, *, model: str | None = None) -> dict[str, Any]:
         """The `pointsman` field of a final event, and the source of the response headers."""
         name = model or (self.served.name if self.served else "")
-        level = self.deps.guard.levels().get(name, Level.HEALTHY) if name else Level.OPEN
+        asked = name or (self.tried[-1].model if self.tried else "")
+        level = self.deps.guard.levels().get(asked, Level.HEALTHY) if asked else Level.OPEN
         out = {
             "request_id": self.id,
             "model": name,

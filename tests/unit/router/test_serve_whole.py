@@ -166,7 +166,16 @@ async def test_the_last_candidate_has_no_first_text_limit_of_its_own() -> None:
 async def test_the_deadline_a_client_asks_for_bounds_every_attempt() -> None:
     world = World()
     await world.ask(headers={"x-pointsman-deadline-ms": "1500"})
-    assert world.models.asked[0][2].total_s == pytest.approx(1.5, abs=0.1)
+    assert world.models.asked[0][2].total_s <= 1.5
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_a_model_that_hangs_leaves_time_for_the_one_after_it(stream: bool) -> None:
+    world = World()
+    await world.ask(stream=stream, headers={"x-pointsman-deadline-ms": "4000"})
+    limits = world.models.asked[0][2]
+    assert limits.first_text_s == limits.idle_s == 2.0
+    assert limits.total_s == (4.0 if stream else 3.0)
 
 
 async def test_the_row_of_a_request_has_no_text_and_a_failed_reply_is_redacted() -> None:
