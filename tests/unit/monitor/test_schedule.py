@@ -1,7 +1,7 @@
 """The clock jobs: once per fleet, and never the end of the scheduler."""
 
 from breaker.ports import StoreUnavailable
-from monitor.schedule import Job, Schedule
+from monitor.schedule import MISFIRE_GRACE_S, Job, Schedule
 from store.memory import MemoryLease
 from tests.support.clock import ManualClock
 
@@ -22,6 +22,18 @@ async def test_a_job_runs_in_one_process_of_the_fleet() -> None:
     assert await first.once(job) is True
     assert await second.once(job) is False
     assert runs == ["run"]
+
+
+async def test_a_process_that_is_late_within_the_grace_does_not_repeat_the_slot() -> None:
+    runs: list[str] = []
+    clock = ManualClock(1_000.0)
+    lease, job = MemoryLease(clock), counted(runs)
+    await Schedule([job], lease, "a").once(job)
+    clock.tick(MISFIRE_GRACE_S)
+    assert await Schedule([job], lease, "b").once(job) is False
+    clock.tick(86_400.0 - MISFIRE_GRACE_S)
+    assert await Schedule([job], lease, "b").once(job) is True
+    assert runs == ["run", "run"]
 
 
 async def test_a_failing_job_is_reported_and_does_not_raise() -> None:
