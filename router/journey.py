@@ -116,6 +116,8 @@ class Journey:
         self.first_text_s: float | None = None
         self.splicing = False
         self.parsed: Parsed | None = None
+        self.seen: Verdict | None = None
+        """Of a spliced reply, taken as one."""
         chat = request.kind is Kind.CHAT
         self.expected: Format | None = format_asked(request.body.get("response_format")) if chat else None
         self._body, self.adjusted = self._prepared()
@@ -298,6 +300,8 @@ class Journey:
         return tuple(out)
 
     def verdict(self) -> Verdict | None:
+        if self.seen is not None:
+            return self.seen
         return self.tried[-1].attempt.verdict if self.tried else None
 
     def fallback_of(self, rung: Rung) -> str:
@@ -451,7 +455,8 @@ class Journey:
         if not self.tried:
             return "none"
         last = self.tried[-1].attempt
-        if last.verdict is not None and last.verdict.degenerate:
+        verdict = self.verdict()
+        if verdict is not None and verdict.degenerate:
             return "degenerate"
         return last.fault.value if last.fault else "clean"
 

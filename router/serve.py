@@ -8,6 +8,7 @@ import asyncio
 from typing import Protocol
 
 from base.faults import HARD, Fault
+from detector import score
 from detector.structured import Step as ParseStep
 from router.endings import answer_of, error_of, last_words
 from router.errors import NoUsableReply
@@ -131,6 +132,9 @@ class StreamRun:
             if self._rewritten():
                 self._as_strict_json(attempt)
             await self._out.start(journey.headers())
+        if journey.fallback == "splice":
+            # Each half may be fine and the two together a loop: the reply is judged as the client sees it.
+            journey.seen = score("".join(self._sent), repetition_allowed=journey.request.repetition_allowed)
         # The end of a refusal is withheld by upstream/: its own finish reason is told by a chunk of ours.
         own = self._thread.chunk({}, finish=attempt.finish_reason or "stop")
         await self._end([d for d in self._tail if not usage_only(d)] or [own])

@@ -78,6 +78,14 @@ async def test_a_loop_after_text_was_sent_is_spliced_into_one_stream() -> None:
     assert world.guard.outcomes == ["a:degenerate", "a:good"]
 
 
+async def test_a_spliced_reply_is_judged_as_one() -> None:
+    line = "We could go and see the old lighthouse. "
+    world = World({"a": [looped(pieces=[line * 3])], "a2": [Says(pieces=["Well. ", line * 8])]})
+    response = await world.ask(stream=True)
+    assert events(response)[-2]["pointsman"]["verdict"] == "degenerate"
+    assert world.log.calls[0].verdict == "degenerate"
+
+
 async def test_a_model_without_prefill_is_told_to_go_on() -> None:
     world = World({"a": [looped(pieces=["The train "])], "a2": [Says(pieces=["leaves."])]}, capabilities=frozenset())
     assert streamed_text(await world.ask(stream=True)) == "The train leaves."
