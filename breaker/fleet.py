@@ -1,14 +1,17 @@
 """What no single model can tell: is it the detector that went wrong, and are too many models open?
 
-Pure: all snapshots and one proposed move in; the move that is allowed, out.  Source: BREAKER.md, Opening safely.
+In:  all snapshots and one proposed move.  Out: the move that is allowed, or None.  Source: BREAKER.md, Opening safely.
 """
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from breaker.levels import Level, Mode, Reason
 from breaker.policy import BreakerPolicy
 from breaker.snapshot import Snapshot
+
+log = logging.getLogger(__name__)
 
 BY_RATIO = frozenset(
     {Reason.RATIO_10M, Reason.RATIO_30M, Reason.ROLLING_15M, Reason.LOW_TRAFFIC_30, Reason.TREND, Reason.BURST}
@@ -73,3 +76,48 @@ def lowered(here: Snapshot, move: Snapshot, why: Reason) -> Snapshot | None:
         reasons=reasons,
         transitions=(*move.transitions[:-1], told),
     )
+
+
+class FleetRules:
+    """Remembers which models breached when, so that a sudden breach of all is first taken for the detector's."""
+
+    def __init__(self, models: Sequence[str], policy: BreakerPolicy, keep_last: Sequence[Sequence[str]]) -> None:
+        self._models, self._policy = tuple(models), policy
+        self._keep_last = tuple(tuple(route) for route in keep_last)
+        self._newly: dict[str, float] = {}
+        self._held_until = 0.0
+        self._capped: set[str] = set()
+        self.suspect = False
+        self.cap_hits = 0
+
+    def note_breach(self, here: Snapshot, moved: Snapshot, now_s: float) -> None:
+        """Remember that a healthy model asks to go up by ratio. Once for all models before any is allowed."""
+        if moved.mode is Mode.AUTO and here.level is Level.HEALTHY and by_ratio_only(moved):
+            episode_s = self._policy.suspect_window_s + self._policy.suspect_hold_s
+            if now_s - self._newly.get(here.model, float("-inf")) > episode_s:
+                self._newly[here.model] = now_s
+
+    def allowed(self, states: Mapping[str, Snapshot], here: Snapshot, moved: Snapshot, now_s: float) -> Snapshot | None:
+        """The move as the fleet permits it; None: not now."""
+        if moved.mode is not Mode.AUTO or moved.level.severity <= here.level.severity:
+            return moved
+        if over_open_cap(states, moved, self._policy):
+            self.cap_hits += here.model not in self._capped
+            self._capped.add(here.model)
+            return lowered(here, moved, Reason.TOO_MANY_OPEN)
+        self._capped.discard(here.model)
+        if last_of_a_route(states, moved, self._keep_last):
+            return lowered(here, moved, Reason.LAST_MODEL)
+        return None if by_ratio_only(moved) and self._holds(now_s) else moved
+
+    def _holds(self, now_s: float) -> bool:
+        policy = self._policy
+        if now_s < self._held_until:
+            return True
+        # A hold that just ended does not begin again by the same breach: the levels apply.
+        fresh = now_s - self._held_until > policy.suspect_window_s
+        self.suspect = fresh and detector_suspect(self._newly, len(self._models), now_s, policy)
+        if self.suspect:
+            self._held_until = now_s + policy.suspect_hold_s
+            log.warning("detector suspect: %d models breached at once; moves by ratio held", len(self._newly))
+        return self.suspect

@@ -16,21 +16,20 @@ from random import Random
 from base.clock import Clock
 from base.faults import Fault
 from breaker.counting import LocalCounters
-from breaker.evidence import Evidence, EvidenceKind, EvidenceStore
+from breaker.evidence import EvidenceStore
 from breaker.explain import Explanation, explain
-from breaker.fleet import by_ratio_only, detector_suspect, last_of_a_route, lowered, over_open_cap
-from breaker.history import MinuteHistory
-from breaker.levels import Level, Mode, Reason
+from breaker.fleet import FleetRules
+from breaker.levels import Level, Mode
 from breaker.machine import force, highest, next_snapshot, reset
 from breaker.outcome import Outcome
 from breaker.permits import Permit, PermitPool
 from breaker.policy import BreakerPolicy
-from breaker.ports import CountStore, Lease, ProbeStore, ProbeTally, StateStore, StoreUnavailable, TransitionLog
+from breaker.ports import CountStore, Lease, ProbeStore, StateStore, StoreUnavailable, TransitionLog
+from breaker.reader import Reader
 from breaker.recovery import is_hard
-from breaker.seen import Seen, last_complete_minute, look
+from breaker.seen import Seen, look
 from breaker.snapshot import Snapshot, Transition
 from breaker.triggers import read_all
-from breaker.window import FAST_BUCKET_S
 from detector.verdict import Verdict
 
 log = logging.getLogger(__name__)
@@ -66,21 +65,17 @@ class Guard:
         self.models, self.policy = tuple(models), policy
         self._counts, self._states, self._probes, self._lease, self._log = counts, states, probes, lease, log
         self._clock, self._rng, self._boot_id, self._server_now = clock, rng, boot_id, server_now
-        self._evidence, self._keep_last = evidence, tuple(tuple(route) for route in keep_last)
         self._snapshots = {model: Snapshot(model=model) for model in self.models}
         self._local_levels: dict[str, tuple[Level, float]] = {}
-        self._newly: dict[str, float] = {}
-        self._held_until = 0.0
         self._unlogged: deque[Transition] = deque()
         self._full_at = float("-inf")
-        self._history = MinuteHistory(counts)
         self.counters = LocalCounters(boot_id)
+        self._reader = Reader(counts, probes, evidence, self.counters, policy)
+        self._fleet = FleetRules(self.models, policy, keep_last)
         self.pool = PermitPool()
         self.callbacks: list[Callable[[Transition], None]] = list(on_transition)
         self.store_down = False
         self.monitor_seen_at = float("-inf")
-        self.open_cap_hits = 0
-        self.detector_suspect = False
         self.explanations: dict[str, Explanation] = {}
         """By model, as of this replica's last full evaluation: for gauges. Stale while another replica evaluates."""
 
@@ -151,6 +146,16 @@ class Guard:
             return
         with self.pool.take(model, here.epoch, now_s) as permit:
             yield permit
+
+    @property
+    def detector_suspect(self) -> bool:
+        """Moves by ratio are held, because all models breached at once."""
+        return self._fleet.suspect
+
+    @property
+    def open_cap_hits(self) -> int:
+        """How often a model was kept in service by `max_open_ratio`."""
+        return self._fleet.cap_hits
 
     def monitor_beat(self) -> None:
         """The monitor lives: leave it the first permits."""
@@ -242,7 +247,7 @@ class Guard:
             if full:
                 self.explanations[model] = explain(here, seen, self.policy, now_s)
             if moved is not here:
-                self._note_breach(here, moved, now_s)
+                self._fleet.note_breach(here, moved, now_s)
                 proposed.append((here, moved))
         # All are read before the first is moved: whether the detector is suspect is a question about all of them.
         for here, moved in proposed:
@@ -251,86 +256,23 @@ class Guard:
             self._full_at = now_s
 
     async def _read(self, model: str, now_s: float, *, full: bool) -> Seen:
-        policy, here = self.policy, self._snapshots[model]
-        bucket = int(now_s // FAST_BUCKET_S)
-        widest_s = max(policy.burst_window_s, policy.stuck_window_s, policy.hard_window_s)
-        fast = await self._counts.fast(model, bucket - int(widest_s // FAST_BUCKET_S), bucket)
-        probes = await self._tally(here)
-        if not full:
-            return Seen(fast=fast, probes=probes, evidence=self._streak_evidence(model, now_s))
-        last = last_complete_minute(now_s, policy.grace_s)
-        minutes = await self._history.minutes(model, last)
-        found = list(await self._evidence.evidence(model)) if self._evidence is not None else []
-        return Seen(
-            minutes=minutes,
-            fast=fast,
-            probes=probes,
-            evidence=(*found, *self._streak_evidence(model, now_s)),
-        )
-
-    async def _tally(self, here: Snapshot) -> ProbeTally | None:
-        return await self._probes.tally(here.model, here.epoch) if here.level is Level.RECOVERING else None
-
-    def _streak_evidence(self, model: str, now_s: float) -> tuple[Evidence, ...]:
-        streak = self.counters.streak(model)
-        if streak is None or now_s - streak.last_at > self.policy.hard_window_s:
-            return ()
-        numbers = (("failures", float(streak.failures)), ("quiet_s", now_s - streak.first_at))
-        return (
-            Evidence(
-                id=f"{self._boot_id}:{model}:{streak.first_at}",
-                kind=EvidenceKind.HARD_IN_A_ROW,
-                model=model,
-                found_at=streak.last_at,
-                valid_until=now_s + self.policy.hard_window_s,
-                numbers=numbers,
-            ),
-        )
+        return await self._reader.read(self._snapshots[model], now_s, full=full)
 
     async def _propose_streaks(self) -> None:
         """A replica without the lease still proposes what only it can see: its own row of hard failures."""
         now_s = self._server_now()
         for model in self.models:
             here = self._snapshots[model]
-            if evidence := self._streak_evidence(model, now_s):
+            if evidence := self._reader.streak(model, now_s):
                 seen = Seen(evidence=evidence)
                 moved = next_snapshot(here, seen, self.policy, now_s, self._rng.uniform(-1.0, 1.0))
                 if moved is not here:
                     await self._move(here, moved, now_s, here.fence)
 
     async def _move(self, here: Snapshot, moved: Snapshot, now_s: float, fence: int) -> None:
-        allowed = self._allowed(here, moved, now_s)
+        allowed = self._fleet.allowed(self._snapshots, here, moved, now_s)
         if allowed is not None:
             await self._write(here, replace(allowed, fence=max(here.fence, fence)))
-
-    def _note_breach(self, here: Snapshot, moved: Snapshot, now_s: float) -> None:
-        if moved.mode is Mode.AUTO and here.level is Level.HEALTHY and by_ratio_only(moved):
-            episode_s = self.policy.suspect_window_s + self.policy.suspect_hold_s
-            if now_s - self._newly.get(here.model, float("-inf")) > episode_s:
-                self._newly[here.model] = now_s
-
-    def _allowed(self, here: Snapshot, moved: Snapshot, now_s: float) -> Snapshot | None:
-        """The move as the fleet permits it; None: not now."""
-        if moved.mode is not Mode.AUTO or moved.level.severity <= here.level.severity:
-            return moved
-        if over_open_cap(self._snapshots, moved, self.policy):
-            self.open_cap_hits += 1
-            return lowered(here, moved, Reason.TOO_MANY_OPEN)
-        if last_of_a_route(self._snapshots, moved, self._keep_last):
-            return lowered(here, moved, Reason.LAST_MODEL)
-        if not by_ratio_only(moved):
-            return moved
-        if now_s < self._held_until:
-            return None
-        # The hold is over (or never began): the levels apply, and the same breach does not begin another.
-        if now_s - self._held_until > self.policy.suspect_window_s and detector_suspect(
-            self._newly, len(self.models), now_s, self.policy
-        ):
-            self._held_until, self.detector_suspect = now_s + self.policy.suspect_hold_s, True
-            log.warning("detector suspect: %d models breached at once; moves by ratio held", len(self._newly))
-            return None
-        self.detector_suspect = False
-        return moved
 
     async def _write(self, here: Snapshot, moved: Snapshot) -> bool:
         if not await self._states.compare_and_set(moved, here.epoch):
@@ -346,11 +288,15 @@ class Guard:
 
     async def _log_missed(self) -> None:
         while self._unlogged:
+            # Taken off first: an operator's order may log at the same time.
+            transition = self._unlogged.popleft()
             try:
-                await self._log.append(self._unlogged[0])
-            except StoreUnavailable:
-                return  # kept here and tried again each tick; the document's last 20 carry it too
-            self._unlogged.popleft()
+                await self._log.append(transition)
+            except (StoreUnavailable, asyncio.CancelledError) as error:
+                self._unlogged.appendleft(transition)  # tried again each tick; the document's last 20 carry it too
+                if isinstance(error, StoreUnavailable):
+                    return
+                raise
 
     def evaluate_locally(self) -> None:
         """While the store is gone: raise levels by this replica's own counts, for 15 minutes; never lower one."""
@@ -359,7 +305,7 @@ class Guard:
             if here.mode is not Mode.AUTO:
                 continue
             minutes, fast = self.counters.local(model)
-            seen = Seen(minutes=minutes, fast=fast, evidence=self._streak_evidence(model, now_s))
+            seen = Seen(minutes=minutes, fast=fast, evidence=self._reader.streak(model, now_s))
             asked = highest(read_all(look(seen, watermark=here.watermark, now_s=now_s, grace_s=policy.grace_s), policy))
             if asked is not None and asked.level.severity > here.level.severity:
                 self._local_levels[model] = (asked.level, now_s + policy.local_level_s)
