@@ -1,0 +1,91 @@
+"""What only all models together can tell."""
+
+import pytest
+
+from breaker.edges import enter
+from breaker.fleet import FleetRules, detector_suspect, last_of_a_route, lowered, over_open_cap
+from breaker.levels import Level, Reason
+from breaker.policy import BreakerPolicy
+from breaker.snapshot import Snapshot
+
+POLICY = BreakerPolicy()
+T0 = 1_700_000_040.0
+
+
+def to(model: str, level: Level, reason: Reason = Reason.RATIO_30M) -> tuple[Snapshot, Snapshot]:
+    here = Snapshot(model=model)
+    return here, enter(here, level, T0, (reason,), POLICY)
+
+
+def states(**levels: Level) -> dict[str, Snapshot]:
+    return {model: Snapshot(model=model, level=level) for model, level in levels.items()}
+
+
+@pytest.mark.parametrize(
+    "breached, models, suspect",
+    [
+        pytest.param(3, 3, True, id="all of three"),
+        pytest.param(2, 2, False, id="two are too few to tell"),
+        pytest.param(3, 4, False, id="not all of four"),
+        pytest.param(4, 6, True, id="two thirds of six"),
+        pytest.param(3, 5, False, id="less than two thirds of five"),
+    ],
+)
+def test_the_detector_is_suspect(breached: int, models: int, suspect: bool) -> None:
+    newly = {f"m{i}": T0 for i in range(breached)}
+    assert detector_suspect(newly, models, T0 + 299, POLICY) is suspect
+    assert not detector_suspect(newly, models, T0 + 300, POLICY), "five minutes apart is no one moment"
+
+
+def test_a_hold_lasts_ten_minutes_and_the_same_breach_does_not_begin_another() -> None:
+    rules = FleetRules(("a", "b", "c"), POLICY, ())
+    moves = [to(model, Level.REDUCED) for model in "abc"]
+    for here, moved in moves:
+        rules.note_breach(here, moved, T0)
+    for seconds, passes in ((0, False), (599, False), (601, True), (615, True)):
+        for here, moved in moves:
+            rules.note_breach(here, moved, T0 + seconds)
+            assert (rules.allowed({}, here, moved, T0 + seconds) is moved) is passes
+
+
+def test_stuck_streams_pass_a_hold() -> None:
+    rules = FleetRules(("a", "b", "c"), POLICY, ())
+    for model in "abc":
+        rules.note_breach(*to(model, Level.REDUCED), T0)
+    assert rules.allowed({}, *to("a", Level.REDUCED), T0) is None
+    here, moved = to("a", Level.OPEN, Reason.STUCK_STREAMS)
+    assert rules.allowed({}, here, moved, T0 + 1) is moved
+
+
+def test_the_cap_counts_after_the_change() -> None:
+    capped = BreakerPolicy(max_open_ratio=0.5)
+    _, moved = to("c", Level.OPEN)
+    assert over_open_cap(states(a=Level.OPEN, b=Level.HEALTHY, c=Level.HEALTHY), moved, capped)
+    assert not over_open_cap(states(a=Level.HEALTHY, b=Level.HEALTHY, c=Level.HEALTHY), moved, capped)
+    assert not over_open_cap(states(a=Level.OPEN, b=Level.OPEN, c=Level.HEALTHY), moved, POLICY)
+
+
+def test_a_failed_recovery_is_never_capped() -> None:
+    capped = BreakerPolicy(max_open_ratio=0.1)
+    here = Snapshot(model="a", level=Level.RECOVERING)
+    moved = enter(here, Level.OPEN, T0, (Reason.PROBES_FAILED,), capped)
+    assert not over_open_cap({"a": here}, moved, capped)
+    assert not last_of_a_route({"a": here}, moved, [("a",)])
+
+
+def test_only_the_last_usable_model_of_a_route_is_kept() -> None:
+    _, moved = to("b", Level.OPEN)
+    assert last_of_a_route(states(a=Level.OPEN, b=Level.HEALTHY), moved, [("a", "b")])
+    assert not last_of_a_route(states(a=Level.REDUCED, b=Level.HEALTHY), moved, [("a", "b")])
+    assert not last_of_a_route(states(a=Level.OPEN, b=Level.HEALTHY), moved, [("a",)])
+
+
+def test_a_model_kept_in_service_says_why_and_did_not_open() -> None:
+    here, moved = to("a", Level.OPEN, Reason.ROLLING_15M)
+    kept = lowered(here, moved, Reason.LAST_MODEL)
+    assert kept is not None
+    assert (kept.level, kept.open_count, kept.until) == (Level.REDUCED, 0, 0.0)
+    assert kept.transitions[-1].reasons == (Reason.ROLLING_15M, Reason.LAST_MODEL)
+    reduced = Snapshot(model="a", level=Level.REDUCED)
+    opening = enter(reduced, Level.OPEN, T0, (Reason.ROLLING_15M,), POLICY)
+    assert lowered(reduced, opening, Reason.LAST_MODEL) is None
