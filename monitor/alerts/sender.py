@@ -73,7 +73,15 @@ class AlertSender:
             return
         if now_s < self._rests.get(channel.name, 0.0):
             return
-        told = await deliver(self._client, channel, render(row.kind, row.body, row.alert_id, self._language), now_s)
+        try:
+            message = render(row.kind, row.body, row.alert_id, self._language)
+        except (KeyError, TypeError, ValueError) as error:
+            # A row that cannot be said would head the queue for ever and silence the rows behind it.
+            self.failed += 1
+            log.exception("alert %s cannot be rendered", row.alert_id)
+            await self._outbox.mark(row.id, "failed", detail=f"cannot be rendered: {type(error).__name__}")
+            return
+        told = await deliver(self._client, channel, message, now_s)
         await self._mark(row, channel, told, self._clock.now_s())
 
     async def _mark(self, row: Owed, channel: Channel, told: Delivery, now_s: float) -> None:

@@ -123,3 +123,13 @@ async def test_a_robot_that_says_too_often_rests_and_gets_the_message_later() ->
         assert await sender.once() == 0
         await clock.advance(2)
         assert await sender.once() == 1
+
+
+async def test_a_row_that_cannot_be_said_does_not_silence_the_rows_behind_it() -> None:
+    clock = ManualClock(1_000.0)
+    async with Robots() as robots, httpx.AsyncClient() as client:
+        rows = Rows(Row(1, "odd", "w", kind="transition", body={}), Row(2, "good", "w"))
+        channels = [Channel(name="w", kind="wecom", url=robots.wecom_url)]
+        sender = AlertSender(rows, MemoryLease(clock), "one", channels, client, clock)
+        assert await sender.once() == 1
+        assert [row.state for row in rows.rows] == ["failed", "sent"]
