@@ -1,5 +1,6 @@
 """Joins the clock's room and the operators' room to a service, by role; and the doors they are reached by."""
 
+import asyncio
 import contextlib
 import os
 from dataclasses import dataclass
@@ -44,8 +45,9 @@ class Doors:
     def urls(self) -> list[str]:
         return [door.url for door in self.doors]
 
-    async def serve(self) -> None:
-        await serve(self.service, self.doors)
+    async def serve(self, stop: asyncio.Event | None = None) -> None:
+        """Until a signal comes or `stop` is set; then drain."""
+        await serve(self.service, self.doors, stop)
 
 
 async def doors_of(service: Service, role: Role = Role.ALL) -> Doors:

@@ -1,0 +1,28 @@
+"""`pointsman demo`: the story in compressed time, told as a timeline."""
+
+import sys
+
+import typer
+
+from base.clock import SystemClock
+from pointsman.cli.serve import run_to_end
+from pointsman.demo.story import WentOtherwise, play
+from pointsman.logs import set_up
+
+
+def demo(scale: float = typer.Option(40.0, min=1, max=120, help="How many times faster than life.")) -> None:
+    """Play a model's illness and recovery in about three minutes. Exit 1: it went otherwise."""
+    set_up("CRITICAL")
+    clock = SystemClock()
+    began_s = clock.monotonic_s()
+    try:
+        run_to_end(play(scale=scale, tell=_line))
+    except WentOtherwise as error:
+        _line(f"✗ the story went otherwise: {error}")
+        raise typer.Exit(1) from error
+    _line(f"the story went as told, in {clock.monotonic_s() - began_s:.0f} seconds")
+
+
+def _line(words: str) -> None:
+    sys.stdout.write(words + "\n")
+    sys.stdout.flush()

@@ -1,0 +1,228 @@
+"""The demo's story: what is done to the models, and what must then be seen, in compressed time.
+
+It runs serve's own code and policies; only the clock's scale and the scripted upstream's schedule differ.
+Out: a timeline, and whether it went as told. Durations here are in the story's own seconds, `scale` times as fast.
+"""
+
+import asyncio
+import itertools
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import httpx
+
+from breaker.levels import Level
+from breaker.snapshot import Transition
+from pointsman.assemble import Service, assembled
+from pointsman.demo.scripted import ScriptedUpstream
+from pointsman.monitoring import doors_of
+from pointsman.settings import parse
+
+ALPHA, BETA, ROUTE = "alpha", "beta", "story"
+REQUESTS_PER_MIN = 40
+SESSIONS = 12
+PROMPTS = ("Tell me about your harbour.", "How was the morning?", "讲讲你们的小镇。", "Describe the old observatory.")
+STUTTERS = ("sentence_loop", "paragraph_loop", "phrase_loop")
+STUTTER_S = 5.0
+TAKES_TRAFFIC = frozenset({Level.HEALTHY, Level.WARN, Level.REDUCED})
+
+
+class WentOtherwise(Exception):
+    """The story did not go as told."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Tally:
+    """What users got since it was last emptied."""
+
+    served: Counter[str] = field(default_factory=Counter)
+    fallbacks: Counter[str] = field(default_factory=Counter)
+    bad: int = 0
+
+    @property
+    def total(self) -> int:
+        return sum(self.fallbacks.values()) + self.bad
+
+    def share(self, model: str) -> float:
+        return self.served[model] / max(1, sum(self.served.values()))
+
+
+class Stage:
+    """A running service over a scripted upstream, with users asking all the time."""
+
+    def __init__(self, service: Service, upstream: ScriptedUpstream, url: str, tell: Callable[[str], None]) -> None:
+        self.service, self.upstream, self.url = service, upstream, url
+        self.clock, self.tally, self.rng = service.clock, Tally(), Random(11)
+        self._began_s, self._tell = service.clock.now_s(), tell
+        self._stuttering: asyncio.Task[None] | None = None
+        self._asking: set[asyncio.Task[None]] = set()
+        service.guard.callbacks.append(self._moved)
+
+    def say(self, words: str) -> None:
+        minutes, seconds = divmod(int(self.clock.now_s() - self._began_s), 60)
+        self._tell(f"{minutes:3d}:{seconds:02d}  {words}")
+
+    def act(self, words: str, **behaviours: tuple[str, float]) -> None:
+        """Change what models do from now on."""
+        if self._stuttering is not None:
+            self._stuttering.cancel()
+        for model, (behaviour, share) in behaviours.items():
+            self.upstream.set(model, behaviour, share)
+        self.say(f"· {words}")
+
+    def stutter(self, words: str, model: str, share: float) -> None:
+        """From now on `share` of the model's replies loop, each time in another way: no single text bursts."""
+        self.act(words)
+        self._stuttering = asyncio.create_task(self._stutter(model, share))
+
+    async def _stutter(self, model: str, share: float) -> None:
+        for behaviour in itertools.cycle(STUTTERS):
+            self.upstream.set(model, behaviour, share)
+            await self.clock.sleep(STUTTER_S)
+
+    def level(self, model: str) -> Level:
+        return self.service.guard.levels()[model]
+
+    async def until(self, what: str, holds: Callable[[], bool], *, within_s: float) -> None:
+        """Wait until `holds`. Raises WentOtherwise."""
+        end_s = self.clock.now_s() + within_s
+        while not holds():
+            if self.clock.now_s() > end_s:
+                raise WentOtherwise(f"not seen within {within_s / 60:.0f} minutes: {what}")
+            await self.clock.sleep(1.0)
+        self.say(f"✓ {what}")
+
+    async def watch(self, for_s: float) -> Tally:
+        """What users get in the next `for_s`."""
+        self.tally = Tally()
+        await self.clock.sleep(for_s)
+        return self.tally
+
+    async def ask_for_ever(self, client: httpx.AsyncClient) -> None:
+        """Users: a steady stream of requests, half of them streamed, from several sessions."""
+        while True:
+            task = asyncio.create_task(self._ask(client))
+            self._asking.add(task)
+            task.add_done_callback(self._asking.discard)
+            await self.clock.sleep(60 / REQUESTS_PER_MIN)
+
+    async def _ask(self, client: httpx.AsyncClient) -> None:
+        stream = self.rng.random() < 0.5
+        body = {"model": ROUTE, "stream": stream, "user": f"user-{self.rng.randrange(SESSIONS)}"}
+        body["messages"] = [{"role": "user", "content": self.rng.choice(PROMPTS)}]
+        try:
+            answer = await client.post(f"{self.url}/v1/chat/completions", json=body)
+        except httpx.HTTPError:
+            self.tally.bad += 1
+            return
+        tally = self.tally
+        if answer.status_code != 200:
+            tally.bad += 1
+            return
+        told = _last_words(answer.text) if stream else {}
+        tally.served[told.get("model") or answer.headers["x-pointsman-model"]] += 1
+        tally.fallbacks[told.get("fallback") or answer.headers["x-pointsman-fallback"]] += 1
+
+    def _moved(self, moved: Transition) -> None:
+        why = ", ".join(str(reason) for reason in moved.reasons)
+        self.say(f"  {moved.model}: {moved.from_level} → {moved.to_level}  ({why})")
+
+
+def _last_words(stream: str) -> dict[str, Any]:
+    """The `pointsman` object of a stream's last event that has one."""
+    for line in reversed(stream.splitlines()):
+        if line.startswith("data: {") and '"pointsman"' in line:
+            found: dict[str, Any] = json.loads(line[6:])["pointsman"]
+            return found
+    return {}
+
+
+async def play(*, scale: float, tell: Callable[[str], None]) -> None:
+    """Tell the whole story once. Raises WentOtherwise, StartError."""
+    with tempfile.TemporaryDirectory(prefix="pointsman-demo-") as folder:
+        async with ScriptedUpstream() as upstream, AsyncExitStack() as stack:
+            settings = parse(_yaml(upstream.base_url, Path(folder), scale), {})
+            service = await stack.enter_async_context(assembled(settings))
+            doors = await doors_of(service)
+            stop = asyncio.Event()
+            serving = asyncio.create_task(doors.serve(stop))
+            stage = Stage(service, upstream, doors.urls[0], tell)
+            async with httpx.AsyncClient(timeout=30.0) as client:
+                asking = asyncio.create_task(stage.ask_for_ever(client))
+                try:
+                    await _tell_it(stage)
+                finally:
+                    asking.cancel()
+                    stop.set()
+                    await asyncio.gather(serving, return_exceptions=True)
+
+
+async def _tell_it(stage: Stage) -> None:
+    stage.say(f"two models share one route; {REQUESTS_PER_MIN} requests a minute, half of them streamed")
+    before = await stage.watch(300)
+    _expect(
+        before.bad == 0 and before.fallbacks.keys() <= {"none"},
+        f"all replies clean; got {before.fallbacks}, {before.bad} bad",
+    )
+    stage.say(f"✓ healthy traffic: {before.total} replies, alpha has {before.share(ALPHA):.0%}")
+
+    stage.stutter("alpha starts to stutter: one reply in nine loops", ALPHA, 0.11)
+    await stage.until("alpha: warned", lambda: stage.level(ALPHA) is Level.WARN, within_s=1_800)
+    clean = await stage.watch(120)
+    _expect(clean.bad == 0 and not clean.fallbacks["phrase"], "users still get replies from models")
+    stage.say(f"✓ users still get clean replies: {dict(clean.fallbacks)}")
+
+    stage.stutter("alpha gets worse: one in three", ALPHA, 0.34)
+    await stage.until("alpha: reduced", lambda: stage.level(ALPHA) is Level.REDUCED, within_s=2_400)
+    less = await stage.watch(240)
+    _expect(less.share(ALPHA) < 0.25, f"alpha keeps a tenth of the traffic, had {less.share(ALPHA):.0%}")
+    stage.say(f"✓ alpha serves {less.share(ALPHA):.0%} of the replies")
+
+    stage.act("alpha only loops", alpha=("stuck", 1.0))
+    await stage.until("alpha: open", lambda: stage.level(ALPHA) is Level.OPEN, within_s=3_600)
+    none = await stage.watch(120)
+    _expect(none.share(ALPHA) == 0 and none.bad == 0, "all traffic goes to beta")
+    stage.say(f"✓ all traffic elsewhere: beta serves {none.share(BETA):.0%}")
+
+    stage.act("alpha is healed", alpha=("healthy", 1.0))
+    await stage.until("alpha: recovering, probed", lambda: stage.level(ALPHA) is Level.RECOVERING, within_s=1_500)
+    await stage.until("alpha: passed its probes, reduced", lambda: stage.level(ALPHA) is Level.REDUCED, within_s=900)
+    await stage.until("alpha: healthy", lambda: stage.level(ALPHA) is Level.HEALTHY, within_s=3_600)
+
+    both: dict[str, tuple[str, float]] = {ALPHA: ("500", 1.0), BETA: ("500", 1.0)}
+    stage.act("both models fail", **both)
+    await stage.until("no model may answer", lambda: not _taking(stage), within_s=300)
+    phrases = await stage.watch(10)
+    _expect(set(phrases.fallbacks) == {"phrase"} and phrases.bad == 0, f"users get phrases, got {phrases.fallbacks}")
+    stage.say(f"✓ users get a prepared phrase: {phrases.total} times")
+
+    stage.act("both are healed", **{ALPHA: ("healthy", 1.0), BETA: ("healthy", 1.0)})
+    await stage.until("both take traffic again", lambda: len(_taking(stage)) == 2, within_s=1_200)
+    back = await stage.watch(60)
+    _expect(back.bad == 0 and not back.fallbacks["phrase"], "models answer again")
+    stage.say(f"✓ back: {back.total} replies, {dict(back.fallbacks)}")
+
+
+def _taking(stage: Stage) -> list[str]:
+    return [model for model in (ALPHA, BETA) if stage.level(model) in TAKES_TRAFFIC]
+
+
+def _expect(holds: bool, what: str) -> None:
+    if not holds:
+        raise WentOtherwise(f"does not hold: {what}")
+
+
+def _yaml(base_url: str, folder: Path, scale: float) -> str:
+    endpoint = {name: {"endpoints": [{"base_url": base_url, "model": name}]} for name in (ALPHA, BETA)}
+    # The upstream is real and answers in real time, however busy this machine is: its time-outs are not compressed.
+    waits = {"connect_s": 5 * scale, "first_text_s": 20 * scale, "idle_s": 20 * scale, "total_s": 29 * scale}
+    route = {"candidates": [{"model": ALPHA}, {"model": BETA}], "timeouts": waits, "deadline_s": 30 * scale}
+    whole = {"listen": "127.0.0.1:0", "admin_listen": "127.0.0.1:0", "data_dir": str(folder), "time_scale": scale}
+    return json.dumps({**whole, "drain_s": 1, "models": endpoint, "routes": {ROUTE: route}})
