@@ -19,17 +19,13 @@ from breaker.share import phrase_only
 from router.errors import BadRequest, NotOffered, RouterError, TooLarge, TooMany, UnknownRoute
 from router.journey import ABANDONED_STATUS, Answer, Deps, Journey
 from router.serve import serve_stream, serve_whole
-from router.sse import DONE, KEEP_ALIVE, encode, event
+from router.sse import encode
+from router.stream_out import SseOut
 from router.wire import Kind, parse_chat
 
 log = logging.getLogger("pointsman.router")
 PATHS = {f"/v1{kind.value}": kind for kind in Kind}
 _JSON = (b"content-type", b"application/json")
-_STREAM_HEADERS = (
-    (b"content-type", b"text/event-stream; charset=utf-8"),
-    (b"cache-control", b"no-cache"),
-    (b"x-accel-buffering", b"no"),  # nginx gathers events otherwise
-)
 
 
 class ClientGone(Exception):
@@ -168,62 +164,6 @@ class ModelEndpoint:
             out.close()
             watcher.cancel()
             journey.finished(status)
-
-
-class SseOut:
-    """The client's side of one stream: headers once, events as they come, comments when it is silent for long."""
-
-    def __init__(self, send: Send, deps: Deps) -> None:
-        self.started = False
-        self._send = send
-        self._clock = deps.clock
-        self._every_s = deps.policy.keepalive_s
-        self._wrote_at = 0.0
-        self._timer: asyncio.TimerHandle | None = None
-        self._beat: asyncio.Task[None] | None = None
-
-    async def start(self, headers: tuple[tuple[bytes, bytes], ...]) -> None:
-        self.started = True
-        await self._send({"type": "http.response.start", "status": 200, "headers": [*headers, *_STREAM_HEADERS]})
-        self._wrote_at = self._clock.monotonic_s()
-        self._set_timer(self._every_s)
-
-    async def event(self, data: bytes) -> None:
-        self._wrote_at = self._clock.monotonic_s()
-        await self._send({"type": "http.response.body", "body": event(data), "more_body": True})
-
-    async def done(self) -> None:
-        await self._send({"type": "http.response.body", "body": DONE, "more_body": True})
-
-    async def end(self) -> None:
-        """Close the response; after this nothing is written."""
-        self.close()
-        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
-
-    def close(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if self._beat is not None:
-            self._beat.cancel()
-            self._beat = None
-
-    def _set_timer(self, after_s: float) -> None:
-        loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(self._clock.real_s(max(0.001, after_s)), self._on_timer)
-
-    def _on_timer(self) -> None:
-        # One timer for a whole stream, moved on when it fires: a reset at every event would cost each of them.
-        silent_s = self._clock.monotonic_s() - self._wrote_at
-        if silent_s < self._every_s:
-            self._set_timer(self._every_s - silent_s)
-            return
-        self._wrote_at = self._clock.monotonic_s()
-        self._beat = asyncio.create_task(self._keep_alive())
-        self._set_timer(self._every_s)
-
-    async def _keep_alive(self) -> None:
-        await self._send({"type": "http.response.body", "body": KEEP_ALIVE, "more_body": True})
 
 
 class _MethodRefused(RouterError):

@@ -4,14 +4,10 @@ Decides by router/ladder and router/choose over the state it is handed; makes no
 In:  the request, the route, the attempts as they end.  Out: Rungs, then an Answer; a CallRow for the log.
 """
 
-import logging
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, ExitStack, nullcontext
-from dataclasses import dataclass, field
-from random import Random
+from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import Any
 
-from base.clock import Clock
 from base.faults import Fault
 from breaker.levels import Level
 from breaker.outcome import Outcome, classify
@@ -20,83 +16,26 @@ from detector.checks import Format, FormatKind, format_asked
 from detector.structured import Parsed
 from detector.structured import Step as ParseStep
 from detector.verdict import Verdict
-from fallback_phrases.catalog import Catalog
-from router.auth import Caller, Keys
-from router.choose import Shares, choose
-from router.context import restating, shortened
+from router.asking import prepared
+from router.auth import Caller
+from router.choose import choose
+from router.deps import Answer, Deps, Rests, Rung
 from router.formed import formed
 from router.ladder import OUT_OF_SERVICE, Step, Tried, next_step
-from router.metrics import RouterMetrics
-from router.policy import RouterPolicy
-from router.ports import BreakerGuard, CallLog, CallRow, FailedReply, Models, Permit
-from router.recipes import changed, made_safe, with_rules, with_schema
-from router.redact import excerpt
-from router.topology import Model, Route, Topology
+from router.ports import CallRow
+from router.recipes import changed, with_schema
+from router.rows import failed_reply, handed_over, numbers
+from router.topology import Model, Route
 from router.wire import ChatRequest, Kind
 from upstream.attempt import Attempt, Usage
 from upstream.call import Call, Timeouts
 
-log = logging.getLogger("pointsman.router")
+__all__ = ["ABANDONED_STATUS", "Answer", "Deps", "Journey", "Rests", "Rung"]
 ABANDONED_STATUS = 499  # nginx's number for a client that closed the request
 SILENCE_SHARE = 0.5
 """Part of the time left that an attempt may be silent while others could still follow."""
 WHOLE_SHARE = 0.75
 """The same for a whole reply, which is silent by nature: a quarter is enough for a shorter answer or the phrase."""
-PLAIN_SCENES = frozenset({"structured", "auxiliary"})
-
-
-class Rests:
-    """Endpoints that must not be called for a while: forbidden to us, or asked to wait. Kept in this process only."""
-
-    def __init__(self) -> None:
-        self._until: dict[tuple[str, int], float] = {}
-
-    def rest(self, model: str, endpoint: int, until_s: float) -> None:
-        self._until[(model, endpoint)] = until_s
-
-    def until(self, model: str, endpoint: int) -> float:
-        return self._until.get((model, endpoint), 0.0)
-
-
-@dataclass(slots=True, kw_only=True)
-class Deps:
-    """What the router is handed. Not frozen: a reload swaps `topology` and `catalog` between two requests."""
-
-    topology: Topology
-    models: Models
-    guard: BreakerGuard
-    shares: Shares
-    catalog: Catalog
-    calls: CallLog
-    clock: Clock
-    rng: Random
-    keys: Keys = field(default_factory=Keys)
-    policy: RouterPolicy = field(default_factory=RouterPolicy)
-    metrics: RouterMetrics = field(default_factory=RouterMetrics)
-    rests: Rests = field(default_factory=Rests)
-    ready: Callable[[], bool] = lambda: True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rung:
-    """An attempt to make. `last`: nothing would follow, so first text may take as long as the deadline."""
-
-    model: Model
-    endpoint: int
-    step: Step
-    last: bool
-    permit: Permit | None = None
-    scope: AbstractContextManager[object] = field(default_factory=nullcontext)
-    """Entered around the attempt: gives an unsettled permit back."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What the client gets when it is sent in one piece."""
-
-    status: int
-    body: bytes
-    headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
 class Journey:
@@ -120,7 +59,7 @@ class Journey:
         """Of a spliced reply, taken as one."""
         chat = request.kind is Kind.CHAT
         self.expected: Format | None = format_asked(request.body.get("response_format")) if chat else None
-        self._body, self.adjusted = self._prepared()
+        self._body, self.adjusted = prepared(request, route, self.scene, self.language)
 
     def elapsed_s(self) -> float:
         return self.deps.clock.monotonic_s() - self._started
@@ -246,7 +185,15 @@ class Journey:
             hard_stop=attempt.hard_stop,
         )
         if outcome is Outcome.DEGENERATE or attempt.fault in (Fault.INVALID_FORMAT, Fault.GARBLE):
-            self._keep(name, attempt)
+            row = failed_reply(
+                attempt,
+                request_id=self.id,
+                at=deps.clock.now_s(),
+                model=name,
+                scene=self.scene,
+                limit=deps.policy.excerpt_chars,
+            )
+            handed_over(deps.calls.add_failed, row, deps.metrics)
         return attempt
 
     def usage(self) -> Usage:
@@ -278,7 +225,7 @@ class Journey:
             "request_id": self.id,
             "model": name,
             "attempts": len(self.tried),
-            "verdict": self._verdict_word(),
+            "verdict": self.verdict_word(),
             "fallback": self.fallback,
             "state": level.value,
         }
@@ -326,10 +273,10 @@ class Journey:
             fallback=self.fallback,
             status=status,
             code=self.code,
-            verdict=self._verdict_word(),
+            verdict=self.verdict_word(),
             loop_class=verdict.loop_class.value if verdict and verdict.loop_class else "",
             attempts=self.attempts(),
-            metrics=_numbers(verdict),
+            metrics=numbers(verdict),
             stream=self.request.stream,
             elapsed_ms=round(elapsed_s * 1000),
             first_text_ms=None if self.first_text_s is None else round(self.first_text_s * 1000),
@@ -337,27 +284,7 @@ class Journey:
             tokens_out=usage.completion_tokens,
         )
         deps.metrics.request(self.route.name, status, self.fallback, elapsed_s, self.first_text_s)
-        try:
-            deps.calls.add_call(row)
-        except Exception:
-            deps.metrics.log_failures.inc()
-            log.exception("the call log did not take row %s", self.id)
-
-    def _prepared(self) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-        """The body that upstreams get, and the names of what was changed in it."""
-        request, route = self.request, self.route
-        if request.kind is Kind.EMBEDDINGS:
-            return request.body, ()
-        if request.structured or self.scene == "structured":
-            return made_safe(request.body)
-        if request.kind is Kind.CHAT and not request.repetition_allowed and restating(request.body):
-            return with_rules(shortened(request.body), self.language), ("messages",)
-        wanted = route.anti_repetition
-        if wanted is None:
-            wanted = self.scene not in PLAIN_SCENES and not request.auxiliary
-        if wanted and not request.repetition_allowed and request.kind is Kind.CHAT:
-            return with_rules(request.body, self.language), ()
-        return request.body, ()
+        handed_over(deps.calls.add_call, row, deps.metrics)
 
     def _adjusted(self) -> dict[str, Any]:
         return {"changed": self.adjusted} if self.adjusted else {}
@@ -428,30 +355,8 @@ class Journey:
         elif attempt.fault in OUT_OF_SERVICE and attempt.retry_after_s:
             self.deps.rests.rest(name, rung.endpoint, now + min(attempt.retry_after_s, 600.0))
 
-    def _keep(self, name: str, attempt: Attempt) -> None:
-        verdict, deps = attempt.verdict, self.deps
-        onset = verdict.onset if verdict else None
-        print_ = f"{verdict.fingerprint:016x}" if verdict and verdict.fingerprint is not None else ""
-        row = FailedReply(
-            request_id=self.id,
-            at=deps.clock.now_s(),
-            model=name,
-            scene=self.scene,
-            fault=attempt.fault.value if attempt.fault else "",
-            loop_class=verdict.loop_class.value if verdict and verdict.loop_class else "",
-            rules=tuple(r.value for r in verdict.rules) if verdict else (),
-            metrics=_numbers(verdict),
-            fingerprint=print_,
-            onset=onset,
-            excerpt=excerpt(attempt.raw_text or attempt.text, onset, deps.policy.excerpt_chars),
-        )
-        try:
-            deps.calls.add_failed(row)
-        except Exception:
-            deps.metrics.log_failures.inc()
-            log.exception("the call log did not take the failed reply of %s", self.id)
-
-    def _verdict_word(self) -> str:
+    def verdict_word(self) -> str:
+        """`clean`, `degenerate`, `none`, or the fault of the last attempt."""
         if not self.tried:
             return "none"
         last = self.tried[-1].attempt
@@ -459,17 +364,3 @@ class Journey:
         if verdict is not None and verdict.degenerate:
             return "degenerate"
         return last.fault.value if last.fault else "clean"
-
-
-def _numbers(verdict: Verdict | None) -> dict[str, float]:
-    if verdict is None:
-        return {}
-    m = verdict.metrics
-    return {
-        "trigram_repeat": m.trigram_repeat,
-        "char_repeat": m.char_repeat,
-        "context_sim": m.context_sim,
-        "cycle_count": float(m.cycle_count),
-        "repeats": float(verdict.repeats),
-        "cost_us": verdict.cost_us,
-    }

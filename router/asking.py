@@ -1,0 +1,33 @@
+"""What upstreams are asked instead of the client's own words: rules added, JSON made safe, a looping past shortened.
+
+Pure. Out: the body, and the names of the fields that were changed, for the client to see.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from router.context import restating, shortened
+from router.recipes import made_safe, with_rules
+from router.topology import Route
+from router.wire import ChatRequest, Kind
+
+PLAIN_SCENES = frozenset({"structured", "auxiliary"})
+"""Scenes whose text is not prose: the anti-repetition rules stay out unless a route asks for them."""
+
+
+def prepared(
+    request: ChatRequest, route: Route, scene: str, language: str
+) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+    """Return the body for upstreams and what was changed in it."""
+    if request.kind is Kind.EMBEDDINGS:
+        return request.body, ()
+    if request.structured or scene == "structured":
+        return made_safe(request.body)
+    if request.kind is not Kind.CHAT or request.repetition_allowed:
+        return request.body, ()
+    if restating(request.body):
+        return with_rules(shortened(request.body), language), ("messages",)
+    wanted = route.anti_repetition
+    if wanted is None:
+        wanted = scene not in PLAIN_SCENES and not request.auxiliary
+    return (with_rules(request.body, language) if wanted else request.body), ()

@@ -1,0 +1,70 @@
+"""What the router is handed, and the small records that its parts pass to each other."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from random import Random
+
+from base.clock import Clock
+from fallback_phrases.catalog import Catalog
+from router.auth import Keys
+from router.choose import Shares
+from router.ladder import Step
+from router.metrics import RouterMetrics
+from router.policy import RouterPolicy
+from router.ports import BreakerGuard, CallLog, Models, Permit
+from router.topology import Model, Topology
+
+
+class Rests:
+    """Endpoints that must not be called for a while: forbidden to us, or asked to wait. Kept in this process only."""
+
+    def __init__(self) -> None:
+        self._until: dict[tuple[str, int], float] = {}
+
+    def rest(self, model: str, endpoint: int, until_s: float) -> None:
+        self._until[(model, endpoint)] = until_s
+
+    def until(self, model: str, endpoint: int) -> float:
+        return self._until.get((model, endpoint), 0.0)
+
+
+@dataclass(slots=True, kw_only=True)
+class Deps:
+    """What the router is handed. Not frozen: a reload swaps `topology` and `catalog` between two requests."""
+
+    topology: Topology
+    models: Models
+    guard: BreakerGuard
+    shares: Shares
+    catalog: Catalog
+    calls: CallLog
+    clock: Clock
+    rng: Random
+    keys: Keys = field(default_factory=Keys)
+    policy: RouterPolicy = field(default_factory=RouterPolicy)
+    metrics: RouterMetrics = field(default_factory=RouterMetrics)
+    rests: Rests = field(default_factory=Rests)
+    ready: Callable[[], bool] = lambda: True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rung:
+    """An attempt to make. `last`: nothing would follow, so first text may take as long as the deadline."""
+
+    model: Model
+    endpoint: int
+    step: Step
+    last: bool
+    permit: Permit | None = None
+    scope: AbstractContextManager[object] = field(default_factory=nullcontext)
+    """Entered around the attempt: gives an unsettled permit back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the client gets when it is sent in one piece."""
+
+    status: int
+    body: bytes
+    headers: tuple[tuple[bytes, bytes], ...] = ()

@@ -1,0 +1,61 @@
+"""What is kept of a request: numbers of its verdict, and a redacted excerpt of each reply that failed.
+
+A log that does not take a row is counted and logged; the answer is not held up.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import TypeVar
+
+from detector.verdict import Verdict
+from router.metrics import RouterMetrics
+from router.ports import FailedReply
+from router.redact import excerpt
+from upstream.attempt import Attempt
+
+log = logging.getLogger("pointsman.router")
+_Row = TypeVar("_Row")
+
+
+def handed_over(add: Callable[[_Row], None], row: _Row, metrics: RouterMetrics) -> None:
+    """Give one row to the call log, whatever state that is in."""
+    try:
+        add(row)
+    except Exception:
+        metrics.log_failures.inc()
+        log.exception("the call log did not take a row")
+
+
+def failed_reply(attempt: Attempt, *, request_id: str, at: float, model: str, scene: str, limit: int) -> FailedReply:
+    """The row of a reply that failed; at most `limit` characters of its text, 0 for none."""
+    verdict = attempt.verdict
+    onset = verdict.onset if verdict else None
+    known = verdict is not None and verdict.fingerprint is not None
+    return FailedReply(
+        request_id=request_id,
+        at=at,
+        model=model,
+        scene=scene,
+        fault=attempt.fault.value if attempt.fault else "",
+        loop_class=verdict.loop_class.value if verdict and verdict.loop_class else "",
+        rules=tuple(r.value for r in verdict.rules) if verdict else (),
+        metrics=numbers(verdict),
+        fingerprint=f"{verdict.fingerprint:016x}" if verdict and known else "",
+        onset=onset,
+        excerpt=excerpt(attempt.raw_text or attempt.text, onset, limit),
+    )
+
+
+def numbers(verdict: Verdict | None) -> dict[str, float]:
+    """The figures of a verdict by name; empty when nothing was judged."""
+    if verdict is None:
+        return {}
+    m = verdict.metrics
+    return {
+        "trigram_repeat": m.trigram_repeat,
+        "char_repeat": m.char_repeat,
+        "context_sim": m.context_sim,
+        "cycle_count": float(m.cycle_count),
+        "repeats": float(verdict.repeats),
+        "cost_us": verdict.cost_us,
+    }
