@@ -45,8 +45,8 @@ class Rule(StrEnum):
     CONTEXT = "context"
     PERIOD = "period"  # rule set `classic`
     COLLAPSE = "collapse"  # rule set `classic`
-    TOKEN_CYCLE = "token_cycle"  # token ids repeat exactly
-    TOKEN_LOOP = "token_loop"  # probability series of a loop
+    TOKEN_CYCLE = "token_cycle"  # noqa: S105 - token ids repeat exactly
+    TOKEN_LOOP = "token_loop"  # noqa: S105 - probability series of a loop
     RARE_TOKENS = "rare_tokens"
     GARBLE = "garble"
     UPSTREAM = "upstream"  # the upstream itself ended with a repetition finish reason
