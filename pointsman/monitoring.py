@@ -14,14 +14,19 @@ from console.api import build_admin
 from monitor.alerts.channel import Channel
 from monitor.alerts.sender import LEASE_NAME, AlertSender
 from monitor.probes.runner import ProbeRunner
+from monitor.schedule import Job, Schedule
 from pointsman.admin_token import admin_hashes
 from pointsman.assemble import Service
 from pointsman.fleet import GuardedFleet, SqlAudit
 from pointsman.serve import Door, listen, serve
 from store.sql_admin import SqlAdminLog
+from store.sql_calls import SqlCalls
 
 ALERT_TIMEOUT_S = 5.0
 HEARTBEAT_S = 5.0
+DAY_S = 86_400.0
+CALLS_KEPT_S = 30 * DAY_S
+FAILED_KEPT_S = 14 * DAY_S
 
 
 class Role(StrEnum):
@@ -68,7 +73,13 @@ async def doors_of(service: Service, role: Role = Role.ALL) -> Doors:
 def _admin(service: Service, hashes: frozenset[str]) -> FastAPI:
     fleet = GuardedFleet(guard=service.guard, deps=service.deps, clock=service.clock)
     audit = SqlAudit(log=SqlAdminLog(service.engine), clock=service.clock)
-    return build_admin(fleet, audit, service.transitions, hashes)
+    app = build_admin(fleet, audit, service.transitions, hashes)
+
+    @app.get("/healthz")
+    async def healthz() -> dict[str, str]:
+        return {"status": "ok"}
+
+    return app
 
 
 async def _start_monitor(service: Service) -> None:
@@ -85,6 +96,20 @@ async def _start_monitor(service: Service) -> None:
         service.transitions, service.lease, service.boot_id, channels, client, service.clock, alerts.language
     )
     service.background(sender.run(), "alerts")
+    schedule = Schedule([_retention(service)], service.lease, service.boot_id)
+    schedule.start()
+    service.stack.callback(schedule.stop)
+
+
+def _retention(service: Service) -> Job:
+    """Every night old rows go (SPEC, Keys and limits: rows 30 days, excerpts 14)."""
+    calls = SqlCalls(service.engine)
+
+    async def forget() -> None:
+        now_s = service.clock.now_s()
+        await calls.forget(calls_before=now_s - CALLS_KEPT_S, failed_before=now_s - FAILED_KEPT_S)
+
+    return Job(name="retention", work=forget, hour=3, minute=30)
 
 
 async def _follow_heartbeat(service: Service) -> None:

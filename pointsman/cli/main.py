@@ -2,12 +2,13 @@
 
 import typer
 
-from pointsman.cli import check, demo, keys, run, score, serve
+from pointsman.cli import check, demo, keys, run, score, serve, status
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Routes LLM calls and takes looping models off.")
 app.command("run")(run.run)
 app.command("demo")(demo.demo)
 app.command("serve")(serve.serve)
+app.command("status")(status.status)
 app.command("check")(check.check)
 app.command("migrate")(serve.migrate)
 app.command("score")(score.score_command)

@@ -1,0 +1,27 @@
+"""The first admin token: shown once, kept as a hash."""
+
+import stat
+from pathlib import Path
+
+from pointsman.admin_token import FILE, admin_hashes
+from router.auth import digest
+
+
+def test_the_first_start_makes_a_token_and_the_second_does_not_show_it(tmp_path: Path) -> None:
+    hashes, token = admin_hashes(tmp_path / "var", {})
+    assert token is not None
+    assert hashes == {digest(token)}
+    assert admin_hashes(tmp_path / "var", {}) == (hashes, None)
+
+
+def test_the_token_itself_is_nowhere_on_disk(tmp_path: Path) -> None:
+    _, token = admin_hashes(tmp_path, {})
+    kept = (tmp_path / FILE).read_text(encoding="ascii")
+    assert token is not None
+    assert token not in kept
+    assert stat.S_IMODE((tmp_path / FILE).stat().st_mode) == 0o600
+
+
+def test_a_token_in_the_environment_makes_no_file(tmp_path: Path) -> None:
+    assert admin_hashes(tmp_path, {"POINTSMAN_ADMIN_TOKEN": "pma-x"}) == (frozenset({digest("pma-x")}), None)
+    assert not (tmp_path / FILE).exists()
