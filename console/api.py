@@ -13,6 +13,7 @@ from fastapi import APIRouter, Depends, FastAPI, Header, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
 
 from base.errors import PointsmanError
 from breaker.explain import Explanation
@@ -57,6 +58,7 @@ def build_admin(fleet: Fleet, audit: Audit, history: History, token_hashes: Coll
     app.add_exception_handler(AdminError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(StoreUnavailable, _store_gone)
+    app.add_exception_handler(HTTPException, _no_such_path)
     return app
 
 
@@ -193,3 +195,10 @@ async def _invalid(_request: Request, error: Exception) -> JSONResponse:
 
 async def _store_gone(_request: Request, _error: Exception) -> JSONResponse:
     return _shape(503, "store_unavailable", "the store does not answer; nothing was changed", None)
+
+
+async def _no_such_path(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    what = {404: "no such path", 405: "this path does not take that method"}.get(error.status_code, error.detail)
+    code = "method_not_allowed" if error.status_code == 405 else "not_found"
+    return _shape(error.status_code, code, f"{request.method} {request.url.path}: {what}", None)

@@ -138,3 +138,19 @@ async def test_an_act_that_cannot_be_written_down_is_not_done() -> None:
         answer = await client.post("/admin/models/acme/large/force", json={"mode": "forced_open", "reason": "because"})
     assert answer.status_code == 503
     assert world.kept["acme/large"].mode is Mode.AUTO
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        pytest.param("GET", "/nope", 404, id="no such path"),
+        pytest.param("PUT", "/admin/models", 405, id="no such method"),
+    ],
+)
+async def test_a_wrong_path_is_told_in_openai_shape_and_not_in_the_framework_s_own(
+    method: str, path: str, status: int
+) -> None:
+    async with client_of(World()) as client:
+        answer = await client.request(method, path)
+    assert answer.status_code == status
+    assert f"{method} {path}" in answer.json()["error"]["message"]
