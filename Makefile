@@ -63,7 +63,7 @@ eval-detector: setup
 	@$(BIN)/python -m bench.detector_report $(if $(ALPACA),--alpaca $(ALPACA))
 
 bench: setup
-	@$(BIN)/python bench/run.py
+	@$(BIN)/python bench/run.py nginx pointsman
 
 lock:
 	@$(BIN)/python -m pip install --quiet uv
