@@ -28,21 +28,25 @@ def digest(key: str) -> str:
 
 
 class Keys:
-    """The callers by the digest of their key; an empty map that is not `required` lets everyone in."""
+    """The callers by the digest of their key.
+
+    Without any key everyone is let in, unless keys are `required`. They are required for good once there has been one:
+    revoking the last key closes the door, it does not open it.
+    """
 
     def __init__(self, callers: Mapping[str, Caller] | None = None, *, required: bool = False) -> None:
         self._callers: Mapping[str, Caller] = dict(callers or {})
-        self._required = required
+        self._required = required or bool(self._callers)
         self._buckets: dict[str, tuple[float, float]] = {}
 
     def replace(self, callers: Mapping[str, Caller], *, required: bool = False) -> None:
-        """Swap the whole map: a revoked key is refused from the next request on."""
+        """Swap the whole map: a revoked key is refused from the next request on. `required`: also if no key is left."""
         self._callers = dict(callers)
-        self._required = required
+        self._required = self._required or required or bool(self._callers)
 
     def caller(self, authorization: str | None) -> Caller:
         """Return who sent `Authorization: Bearer KEY`. Raises Unauthorized."""
-        if not self._callers and not self._required:
+        if not self._required:
             return ANYONE
         scheme, _, key = (authorization or "").partition(" ")
         found = self._callers.get(digest(key.strip())) if scheme.lower() == "bearer" else None

@@ -49,3 +49,15 @@ def test_a_rate_over_the_limit_gets_a_time_to_come_back() -> None:
         held.admit(CAR, "main", 0.0)
     assert caught.value.retry_after_s == pytest.approx(30.0)
     held.admit(CAR, "main", 30.0)
+
+
+def test_revoking_the_last_key_does_not_open_the_door() -> None:
+    door = keys()
+    door.replace({})
+    with pytest.raises(Unauthorized):
+        door.caller(None)
+    later = Keys()
+    later.replace({digest("secret"): CAR})
+    later.replace({}, required=False)
+    with pytest.raises(Unauthorized):
+        later.caller("Bearer secret")
