@@ -6,9 +6,8 @@ Pure. In: what the client has already seen. Out: the body of the next call, and 
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from router.sse import Thread, decode, encode
+from upstream.shapes import NOT_JSON
 
 _GO_ON = {
     "zh": "上面的回答中断了。请从断开的地方直接往下写，不要重复已经写过的内容，不要加开场白。",
@@ -81,7 +80,7 @@ class Seam:
     def _rewritten(self, data: bytes, text: str | None) -> bytes:
         try:
             chunk = decode(data)
-        except msgspec.DecodeError:
+        except NOT_JSON:
             return data
         chunk["id"], chunk["created"] = self._thread.id, self._thread.created
         for choice in chunk.get("choices") or ():

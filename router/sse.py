@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from upstream.attempt import Usage
+from upstream.shapes import NOT_JSON
 
 encode = msgspec.json.encode
 decode = msgspec.json.decode
@@ -57,7 +58,7 @@ def thread_of(data: bytes, fallback: Thread) -> Thread:
     """Read the id, created and model of a chunk; what it does not say comes from `fallback`."""
     try:
         chunk = decode(data)
-    except msgspec.DecodeError:
+    except NOT_JSON:
         return fallback
     if not isinstance(chunk, dict):
         return fallback

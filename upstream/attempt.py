@@ -17,7 +17,8 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One finished try. `text` is the cleaned text; `reply` the decoded JSON of a whole answer; times in seconds."""
+    """One finished try. `text` is the cleaned text; `reply` the decoded JSON of a whole answer, or the
+    `{"error": ...}` by which a model refused the caller's own request; times in seconds."""
 
     started_at: float
     elapsed_s: float

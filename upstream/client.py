@@ -19,7 +19,7 @@ from upstream.attempt import Attempt, Usage
 from upstream.call import Call, Endpoint, Timeouts
 from upstream.errors import CAUGHT, Garbled, Refused, TimedOut, UpstreamError, mapped, refusal
 from upstream.judge import fault_of, verdict_with_finish
-from upstream.shapes import Choice, Delta, decode_event, has_tools, text_of
+from upstream.shapes import NOT_JSON, Choice, Delta, decode_event, has_tools, text_of
 from upstream.stream import ReplyStream
 
 JUDGED_PATHS = frozenset({"/chat/completions", "/completions"})
@@ -64,6 +64,7 @@ class Upstream:
             fault=failed.fault,
             detail=failed.detail,
             retry_after_s=failed.retry_after_s,
+            reply=failed.told,
         )
 
     def stream(self, call: Call, endpoint: Endpoint, timeouts: Timeouts) -> ReplyStream:
@@ -108,7 +109,7 @@ def error_of(response: httpx.Response, body: bytes) -> UpstreamError:
     """Our error for a reply whose status is no success."""
     try:
         decoded: Any = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except NOT_JSON:
         decoded = None
     return refusal(response.status_code, decoded, response.headers.get("retry-after"))
 
@@ -120,7 +121,7 @@ def _judged(call: Call, response: httpx.Response, body: bytes, gate: GatePolicy)
     try:
         reply = msgspec.json.decode(body)
         event = decode_event(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except NOT_JSON:
         raise Garbled(Fault.GARBLED_PROTOCOL, "reply is not the promised JSON", status=response.status_code) from None
     if event.failed:
         # Several vendors answer 200 and put the error in the body.

@@ -24,16 +24,26 @@ from base.faults import Fault
 
 
 class UpstreamError(PointsmanError):
-    """One failed conversation. `detail` is for people and logs: never a secret."""
+    """One failed conversation. `detail` is for people and logs: never a secret.
+
+    `told`: `{"error": {...}}` for the caller, where the fault is in the caller's own request.
+    """
 
     def __init__(
-        self, fault: Fault, detail: str = "", *, status: int | None = None, retry_after_s: float | None = None
+        self,
+        fault: Fault,
+        detail: str = "",
+        *,
+        status: int | None = None,
+        retry_after_s: float | None = None,
+        told: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(detail or fault.value)
         self.fault = fault
         self.detail = detail
         self.upstream_status = status
         self.retry_after_s = retry_after_s
+        self.told = told
         self.whose: Whose = fault.whose
         self.next: Next = fault.next
         self.code = fault.value
@@ -143,7 +153,8 @@ def refusal(status: int, body: Any, retry_after: str | None) -> UpstreamError:
         return Refused(Fault.RATE_LIMITED, detail, status=status, retry_after_s=seconds(retry_after))
     if status in (400, 413, 422):
         long = not TOO_LONG_CODES.isdisjoint(codes)
-        return Rejected(Fault.CONTEXT_TOO_LONG if long else Fault.REJECTED, detail, status=status)
+        fault = Fault.CONTEXT_TOO_LONG if long else Fault.REJECTED
+        return Rejected(fault, detail, status=status, told=error_told(body))
     if status >= 500 or status == 408:
         return Refused(Fault.SERVER_ERROR, detail, status=status, retry_after_s=seconds(retry_after))
     return Garbled(Fault.GARBLED_PROTOCOL, detail, status=status)
@@ -159,6 +170,25 @@ def error_codes(body: Any) -> tuple[str, ...]:
                 v for k in ("code", "type") if isinstance(v := holder.get(k), str) and v.isascii() and len(v) <= 64
             ]
     return tuple(found)
+
+
+def error_told(body: Any) -> dict[str, Any] | None:
+    """An error body in OpenAI's shape, whichever shape the vendor chose; None where it says nothing."""
+    inner = body.get("error") if isinstance(body, dict) else None
+    if isinstance(inner, dict) and inner:
+        return {"error": inner}
+    said = inner or body.get("message") or body.get("detail") if isinstance(body, dict) else None
+    if not isinstance(said, str):
+        return None
+    codes = error_codes(body)
+    return {
+        "error": {
+            "message": said,
+            "type": "invalid_request_error",
+            "param": None,
+            "code": codes[0] if codes else None,
+        }
+    }
 
 
 def seconds(value: str | None) -> float | None:

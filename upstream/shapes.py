@@ -51,7 +51,9 @@ class Event(msgspec.Struct):
 
 
 decode_event = msgspec.json.Decoder(Event).decode
-"""Raises msgspec.DecodeError (ValidationError is one) for what is no such object."""
+"""Raises one of NOT_JSON (ValidationError is a DecodeError) for what is no such object."""
+NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What decoding raises for bytes of a stranger; RecursionError for brackets nested too deep."""
 
 
 def text_of(value: Any) -> str:

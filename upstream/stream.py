@@ -9,7 +9,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import httpx
 import msgspec
@@ -23,7 +23,7 @@ from upstream.call import Call, Timeouts
 from upstream.errors import CAUGHT, Broken, Garbled, Refused, TimedOut, UpstreamError, mapped, refusal
 from upstream.held import REASONING, TEXT, Held
 from upstream.judge import fault_of, verdict_with_finish
-from upstream.shapes import Choice, Delta, decode_event, has_tools, text_of
+from upstream.shapes import NOT_JSON, Choice, Delta, decode_event, has_tools, text_of
 from upstream.sse import SseSplitter
 
 TICK_S = 0.25
@@ -104,7 +104,7 @@ class ReplyStream:
         if self._open:
             # Clean text that came in the same read as the failure: a splice goes on after it.
             self._hand_on()
-        await self._end(error.fault, error.detail, error.retry_after_s)
+        await self._end(error.fault, error.detail, error.retry_after_s, error.told)
 
     async def _step(self) -> None:
         if self._body is None:
@@ -147,7 +147,7 @@ class ReplyStream:
             body += part
         try:
             decoded = msgspec.json.decode(body)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except NOT_JSON:
             decoded = None
         raise refusal(response.status_code, decoded, response.headers.get("retry-after"))
 
@@ -200,7 +200,7 @@ class ReplyStream:
             return
         try:
             event = decode_event(data)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except NOT_JSON:
             raise Garbled(Fault.GARBLED_PROTOCOL, "event is not the promised JSON") from None
         if event.failed:
             raise Refused(Fault.SERVER_ERROR, "error object in the stream")
@@ -316,7 +316,13 @@ class ReplyStream:
     def _recoveries(self) -> int:
         return sum(gate.counters.recoveries for gate in self._gates if gate is not None)
 
-    async def _end(self, fault: Fault | None, detail: str = "", retry_after_s: float | None = None) -> None:
+    async def _end(
+        self,
+        fault: Fault | None,
+        detail: str = "",
+        retry_after_s: float | None = None,
+        told: dict[str, Any] | None = None,
+    ) -> None:
         if self.attempt is not None:
             return
         gates = [gate for gate in self._gates if gate is not None]
@@ -328,6 +334,7 @@ class ReplyStream:
             fault=fault,
             detail=detail,
             retry_after_s=retry_after_s,
+            reply=told,
             text=self._text(TEXT),
             raw_text="".join(self._said[TEXT]) or "".join(self._said[REASONING]),
             finish_reason=self._finish or None,

@@ -137,4 +137,5 @@ async def test_the_callers_mistake_keeps_its_status_and_is_not_retried(stream: b
 
     response = await world_over(answer).ask(stream=stream)
     assert response.status_code == 400
+    assert response.json()["error"]["message"] == "bad tool"
     assert hosts == ["a"]

@@ -2,6 +2,7 @@
 
 import asyncio
 import inspect
+from typing import Any
 
 import httpx
 import pytest
@@ -83,3 +84,27 @@ def test_retry_after_is_seconds_or_nothing(value: str | None, wanted: float | No
 def test_code_words_are_short_and_sentences_are_left_out() -> None:
     assert error_codes({"error": {"code": "a b" * 40, "type": "rate_limit"}, "code": "x"}) == ("rate_limit", "x")
     assert error_codes(None) == error_codes([]) == error_codes("x") == ()
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        pytest.param(
+            {"error": {"message": "bad tool", "param": "tools"}}, {"message": "bad tool", "param": "tools"}, id="OpenAI"
+        ),
+        pytest.param({"error": "bad tool"}, "bad tool", id="a bare sentence"),
+        pytest.param({"object": "error", "message": "bad tool", "code": "x"}, "bad tool", id="vLLM"),
+        pytest.param({"detail": "bad tool"}, "bad tool", id="FastAPI"),
+        pytest.param({"error": {}}, None, id="nothing said"),
+        pytest.param([1], None, id="no object"),
+        pytest.param(None, None, id="no JSON"),
+    ],
+)
+def test_what_a_model_says_of_the_callers_request_is_kept_in_openais_shape(body: Any, told: Any) -> None:
+    for status in (400, 413, 422):
+        kept = refusal(status, body, None).told
+        if isinstance(told, str):
+            assert kept is not None and kept["error"]["message"] == told
+        else:
+            assert kept == (None if told is None else {"error": told})
+    assert refusal(500, body, None).told is None, "what a broken server says is not for the caller"
