@@ -21,15 +21,19 @@ def choose(
     tried: Collection[str],
     shares: Shares,
     rng: Random,
+    failed_tiers: Collection[int] = (),
 ) -> str | None:
-    """Draw one untried candidate with chance in proportion to its share."""
+    """Draw one untried candidate with chance in proportion to its share.
+
+    `failed_tiers`: priorities to leave alone as long as a candidate of another priority may take traffic.
+    """
     # Shares are taken of the untried alone: when the best tier has failed, the next tier's share is no longer zero.
     left = [c for c in candidates if c.model not in tried]
-    if not left:
-        return None
-    able = [(name, share) for name, share in shares(left, levels).items() if share > 0]
-    if not able:
-        return None
-    if len(able) == 1:
-        return able[0][0]
-    return rng.choices([name for name, _ in able], weights=[share for _, share in able])[0]
+    elsewhere = [c for c in left if c.priority not in failed_tiers]
+    for pool in (elsewhere, left) if failed_tiers else (left,):
+        able = [(name, share) for name, share in shares(pool, levels).items() if share > 0]
+        if len(able) == 1:
+            return able[0][0]
+        if able:
+            return rng.choices([name for name, _ in able], weights=[share for _, share in able])[0]
+    return None

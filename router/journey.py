@@ -21,7 +21,7 @@ from router.auth import Caller
 from router.choose import choose
 from router.deps import Answer, Deps, Rests, Rung
 from router.formed import formed
-from router.ladder import OUT_OF_SERVICE, Step, Tried, next_step
+from router.ladder import OUT_OF_SERVICE, Step, Tried, next_step, switches
 from router.ports import CallRow
 from router.recipes import changed, with_schema
 from router.rows import failed_reply, handed_over, numbers
@@ -314,8 +314,16 @@ class Journey:
     def _draw(self, levels: Mapping[str, Level], also: tuple[str, ...] = ()) -> tuple[Model, int] | None:
         """Another model and its first endpoint that does not rest."""
         passed = {t.model for t in self.tried} | set(also)
+        failed_tiers = self._failed_tiers()
         while True:
-            name = choose(self.route.candidates, levels, tried=passed, shares=self.deps.shares, rng=self.deps.rng)
+            name = choose(
+                self.route.candidates,
+                levels,
+                tried=passed,
+                shares=self.deps.shares,
+                rng=self.deps.rng,
+                failed_tiers=failed_tiers,
+            )
             if name is None:
                 return None
             model = self.deps.topology.models[name]
@@ -323,6 +331,13 @@ class Journey:
             if endpoint is not None:
                 return model, endpoint
             passed.add(name)
+
+    def _failed_tiers(self) -> frozenset[int]:
+        """Before the last change of model: the priorities already tried, so that one large tier cannot use up them all."""
+        if not self.tried or switches(self.tried) + 1 < self.deps.policy.max_switches:
+            return frozenset()
+        tried = {t.model for t in self.tried}
+        return frozenset(c.priority for c in self.route.candidates if c.model in tried)
 
     def _awake(self, model: Model) -> int | None:
         now = self.deps.clock.now_s()

@@ -7,7 +7,8 @@ from random import Random
 from breaker.levels import Level
 from breaker.share import shares
 from router.choose import choose
-from router.topology import Candidate
+from router.topology import Candidate, Route, Topology
+from tests.support.router_world import World, down
 
 
 def draw(candidates: Sequence[Candidate], levels: Mapping[str, Level], tried: set[str], times: int = 1) -> Counter[str]:
@@ -42,3 +43,23 @@ def test_a_saturated_tier_gives_way_to_the_lower_one() -> None:
 
 def test_nobody_is_drawn_when_all_are_open() -> None:
     assert draw([Candidate(model="a", weight=1)], {"a": Level.OPEN}, set()) == {"None": 1}
+
+
+async def test_a_large_failing_tier_leaves_the_last_change_of_model_to_the_lower_tier() -> None:
+    tier = [Candidate(model=m, weight=1, priority=int(m == "d")) for m in "abcd"]
+    world = World({m: [down()] for m in "abc"}, names="abcd", spares=())
+    world.deps.topology = Topology(
+        models=world.deps.topology.models, routes={"main": Route(name="main", candidates=tuple(tier))}
+    )
+    for _ in range(10):
+        world.models.asked.clear()
+        response = await world.ask()
+        assert response.headers["x-pointsman-model"] == "d"
+        assert len(set(world.asked)) == len(world.asked) == 3
+
+
+def test_failed_tiers_are_drawn_from_when_no_other_tier_can_take_traffic() -> None:
+    tiers = [Candidate(model=m, weight=1, priority=p) for m, p in (("a", 0), ("b", 0), ("c", 1))]
+    rng = Random(1)
+    assert choose(tiers, {"c": Level.OPEN}, tried={"a"}, shares=shares, rng=rng, failed_tiers={0}) == "b"
+    assert choose(tiers, {}, tried={"a"}, shares=shares, rng=rng, failed_tiers={0}) == "c"
