@@ -16,7 +16,16 @@ from starlette.types import Receive, Scope, Send
 
 from base.ids import new_request_id
 from breaker.share import phrase_only
-from router.errors import BadRequest, NotOffered, RouterError, TooLarge, TooMany, UnknownRoute
+from router.errors import (
+    BadRequest,
+    Internal,
+    NotOffered,
+    RouterError,
+    ShuttingDown,
+    TooLarge,
+    TooMany,
+    UnknownRoute,
+)
 from router.journey import ABANDONED_STATUS, Answer, Deps, Journey
 from router.serve import serve_stream, serve_whole
 from router.sse import encode
@@ -26,6 +35,8 @@ from router.wire import Kind, parse_chat
 log = logging.getLogger("pointsman.router")
 PATHS = {f"/v1{kind.value}": kind for kind in Kind}
 _JSON = (b"content-type", b"application/json")
+LAST_WORDS_S = 1.0
+"""How long a client that reads slowly may hold up the end of a request that we failed, seconds."""
 
 
 class ClientGone(Exception):
@@ -80,6 +91,10 @@ def build_app(deps: Deps, *, lifespan: Any = None) -> RouterApp:
         assert isinstance(error, RouterError)
         return _json(error.status, error.shape())
 
+    @app.exception_handler(Exception)
+    async def failed(request: Request, error: Exception) -> Response:
+        return _json(500, _internal(new_request_id()).shape())
+
     @app.exception_handler(HTTPException)
     async def plain(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
@@ -108,15 +123,28 @@ class ModelEndpoint:
             return
         self._in_flight += 1
         try:
+            await self._answered(scope, receive, send, request_id)
+        finally:
+            self._in_flight -= 1
+
+    async def _answered(self, scope: Scope, receive: Receive, send: Send, request_id: str) -> None:
+        deps = self._deps
+        try:
             journey = await self._admitted(scope, receive, request_id)
-            await self._serve(journey, receive, send)
         except RouterError as error:
             deps.metrics.refused.labels(error.code).inc()
             await _send_error(send, error, request_id)
         except ClientGone:
             deps.metrics.refused.labels("abandoned").inc()
-        finally:
-            self._in_flight -= 1
+        except asyncio.CancelledError:
+            await _send_last(send, request_id, _stopping())
+            raise
+        except Exception:
+            log.exception("request %s failed inside the router", request_id)
+            deps.metrics.refused.labels("internal_error").inc()
+            await _send_last(send, request_id, _internal(request_id))
+        else:
+            await self._serve(journey, receive, send)
 
     async def _admitted(self, scope: Scope, receive: Receive, request_id: str) -> Journey:
         """Check the request as far as it can be without a model. Raises RouterError or ClientGone."""
@@ -152,18 +180,20 @@ class ModelEndpoint:
             else:
                 await out.end()
         except asyncio.CancelledError:
-            if not gone.is_set():
-                raise  # somebody else's cancellation: the server is going down
+            if not gone.is_set():  # somebody else's cancellation: the server is going down
+                status, journey.code = 503, "shutting_down"
+                await _end_failed(send, out, journey, _stopping())
+                raise
             task.uncancel()
             status, journey.code = ABANDONED_STATUS, "abandoned"
         except Exception:
             log.exception("request %s failed inside the router", journey.id)
             status, journey.code = 500, "internal_error"
-            await _send_internal(send, out, journey)
+            await _end_failed(send, out, journey, _internal(journey.id))
         finally:
             out.close()
             watcher.cancel()
-            journey.finished(status)
+            _written_down(journey, status)
 
 
 class _MethodRefused(RouterError):
@@ -211,18 +241,39 @@ async def _send_error(send: Send, error: RouterError, request_id: str) -> None:
     await _send_answer(send, Answer(status=error.status, body=encode(error.shape()), headers=tuple(headers)))
 
 
-async def _send_internal(send: Send, out: SseOut, journey: Journey) -> None:
-    """Tell the client as much as it may know of our own failure; it may have gone meanwhile."""
-    error = RouterError(f"internal error; the request id is {journey.id}", code="internal_error")
+async def _end_failed(send: Send, out: SseOut, journey: Journey, error: RouterError) -> None:
+    """End a request that we failed: an answer, or the last event of its stream."""
+    if not out.started:
+        await _send_last(send, journey.id, error)
+        return
     with contextlib.suppress(Exception):
-        if out.started:
+        async with asyncio.timeout(LAST_WORDS_S):
+            # No [DONE] and no finish reason: a reply that we broke off must not look like a whole one.
             await out.event(encode(error.shape()))
             await out.end()
-        else:
-            answer = Answer(
-                status=500, body=encode(error.shape()), headers=((b"x-request-id", journey.id.encode()), _JSON)
-            )
-            await _send_answer(send, answer)
+
+
+async def _send_last(send: Send, request_id: str, error: RouterError) -> None:
+    """Tell the client of our own failure; it may have gone meanwhile, or read slowly."""
+    with contextlib.suppress(Exception):
+        async with asyncio.timeout(LAST_WORDS_S):
+            await _send_error(send, error, request_id)
+
+
+def _stopping() -> RouterError:
+    return ShuttingDown("this server is stopping; ask again")
+
+
+def _internal(request_id: str) -> RouterError:
+    return Internal(f"internal error; the request id is {request_id}")
+
+
+def _written_down(journey: Journey, status: int) -> None:
+    """The request's row, after the answer: whatever goes wrong with it, the client has what it asked for."""
+    try:
+        journey.finished(status)
+    except Exception:
+        log.exception("request %s could not be written down", journey.id)
 
 
 def _gauges(deps: Deps) -> None:

@@ -8,6 +8,8 @@ RouterError              whose: CALLER  next: STOP
 ├── TooLarge             413 request_too_large
 ├── TooMany              429 rate_limit_exceeded | too_many_requests
 ├── NotOffered           501 not_implemented
+├── Internal             500 internal_error.               whose: OURS
+├── ShuttingDown         503 shutting_down.                whose: OURS
 ├── NoUsableReply        502 code of the last soft fault.  whose: MODEL; `attempts` lists what was tried
 └── AllModelsDown        503 all_models_unavailable.       whose: MODEL; `retry_after_s` when the next may return
 """
@@ -91,6 +93,25 @@ class NotOffered(RouterError):
     status = 501
     code = "not_implemented"
     type = "not_implemented_error"
+
+
+class Internal(RouterError):
+    whose = Whose.OURS
+    status = 500
+    code = "internal_error"
+    type = "server_error"
+
+
+class ShuttingDown(RouterError):
+    """The server is stopping and could not wait for this request any longer."""
+
+    whose = Whose.OURS
+    status = 503
+    code = "shutting_down"
+    type = "server_error"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, retry_after_s=1.0)
 
 
 class NoUsableReply(RouterError):

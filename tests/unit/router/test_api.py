@@ -1,8 +1,11 @@
 """The face of the router: paths, limits and clear answers to wrong requests."""
 
 import asyncio
+import json
+from collections.abc import MutableMapping
 from typing import Any
 
+import httpx
 import pytest
 
 from breaker.levels import Level
@@ -106,3 +109,77 @@ async def test_a_fault_of_our_own_is_a_500_without_a_secret(caplog: pytest.LogCa
     assert response.status_code == 500
     assert response.json()["error"]["code"] == "internal_error"
     assert "secret" not in response.text
+
+
+@pytest.mark.parametrize("where", ["admitting", "serving", "a route of FastAPI"])
+async def test_whatever_goes_wrong_inside_answers_in_openais_shape(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+
+    def broken(*_: Any, **__: Any) -> Any:
+        raise KeyError("secret inside")
+
+    if where == "serving":
+        monkeypatch.setattr(world.models, "complete", broken)
+    else:
+        monkeypatch.setattr(world.deps.keys, "caller", broken)
+    transport = httpx.ASGITransport(app=world.app, raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://router") as client:
+        if where == "a route of FastAPI":
+            response = await client.get("/v1/models")
+        else:
+            body = {"model": "main", "messages": [{"role": "user", "content": "x"}]}
+            response = await client.post("/v1/chat/completions", json=body)
+    assert response.status_code == 500
+    assert response.json()["error"]["code"] == "internal_error"
+    assert "secret" not in response.text
+
+
+async def told_at_a_forced_stop(world: World, *, stream: bool) -> list[MutableMapping[str, Any]]:
+    """What was sent to a client whose request the server cancelled."""
+    sent: list[MutableMapping[str, Any]] = []
+    body = {"model": "main", "messages": [{"role": "user", "content": "x"}], "stream": stream}
+    waiting = [{"type": "http.request", "body": json.dumps(body).encode()}]
+
+    async def receive() -> MutableMapping[str, Any]:
+        if waiting:
+            return waiting.pop()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": "/v1/chat/completions", "headers": []}
+    serving = asyncio.create_task(world.app(scope, receive, send))
+    await until(lambda: len(sent) > 2 if stream else world.asked)
+    serving.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await serving
+    return sent
+
+
+async def test_a_forced_shutdown_is_told_in_openais_shape() -> None:
+    world = World({"a": [Says(hang=True)]})
+    start, end = await told_at_a_forced_stop(world, stream=False)
+    assert start["status"] == 503
+    assert (b"retry-after", b"1") in start["headers"]
+    assert json.loads(end["body"])["error"]["code"] == "shutting_down"
+    assert world.guard.outcomes == ["a:not_counted"]
+
+
+async def test_a_forced_shutdown_ends_a_stream_with_an_error_and_without_done() -> None:
+    sent = await told_at_a_forced_stop(World({"a": [Says(hang=True)]}), stream=True)
+    body = b"".join(m.get("body", b"") for m in sent)
+    assert b'"code":"shutting_down"' in body
+    assert b"[DONE]" not in body
+    assert sent[-1]["more_body"] is False
+
+
+async def test_a_request_whose_row_cannot_be_written_is_answered_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+
+    def broken(*_: Any) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(world.deps.metrics, "request", broken)
+    assert (await world.ask()).status_code == 200
