@@ -3,12 +3,13 @@
 Same interface as Watch, so the gate and the corpus evaluation run either.
 """
 
+from detector.finding import Finding, class_of, dense_stretch
 from detector.metrics import char_repeat
 from detector.policy import GatePolicy
 from detector.tail import run_length
 from detector.text import TOKEN, WORD
 from detector.verdict import LoopClass, Rule
-from detector.watch import STEP, Finding, class_of, dense_stretch
+from detector.watch import STEP
 
 _ONSET_BACK = 8000  # characters searched back for a collapse's onset
 

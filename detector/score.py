@@ -7,6 +7,7 @@ Out: Verdict; offsets in code points of the text.
 from collections.abc import Callable
 from dataclasses import replace
 
+from detector.finding import Finding
 from detector.fingerprint import fingerprint
 from detector.metrics import char_repeat, context_sim, duplicate_share
 from detector.prefilter import surely_clean
@@ -14,7 +15,7 @@ from detector.profile import Profile, profile_of
 from detector.tail import LONG
 from detector.text import TOKEN, WORD
 from detector.verdict import Health, LoopClass, Metrics, Rule, Verdict
-from detector.watch import STEP, Finding, Watch
+from detector.watch import STEP, Watch
 
 _GAP = 40  # unknown words in a row after which a loop found by statistics has ended
 

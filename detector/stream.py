@@ -8,13 +8,14 @@ looks at time. Why hold, cut and recover so: SPEC 2.5.
 from dataclasses import asdict, dataclass, replace
 
 from detector.classic import ClassicWatch
+from detector.finding import Finding
 from detector.policy import GateMode, GatePolicy, RuleSet
 from detector.profile import profile_of
 from detector.score import fresh_from, loop_trigrams, verdict_of
 from detector.tail import periods, run_length
 from detector.text import width
 from detector.verdict import CLEAN, GateState, Release, Verdict
-from detector.watch import STEP, Finding, Watch
+from detector.watch import STEP, Watch
 
 GRID = 16  # a suspicion may begin at each of these; verdicts at each STEP = 2 * GRID
 _STOPPING = frozenset({GateMode.SPLICE, GateMode.CUT, GateMode.RETRY})

@@ -5,10 +5,8 @@ Pure and bounded: holds a tail of at most 4 * LONG characters and the last few h
 Why these rules: DETECTION.md sections 1 and 4.
 """
 
-import re
-from dataclasses import dataclass
-from itertools import islice
-
+from detector.finding import Finding, class_of, dense_stretch, vague_class
+from detector.lines import Lines
 from detector.metrics import char_repeat, duplicate_share, trigram_repeat
 from detector.profile import Profile
 from detector.tail import LONG, SHORT, periods, run_length
@@ -21,29 +19,7 @@ _TOKENS = 120
 _SEEN = 540
 _CODE = "(){}[]=<>;_/\\|:@"
 _FEW = 11  # different words in 32: healthy prose shows twice as many
-_LAYOUT = frozenset("|{}[]()<>=;\t\\/")  # lines with these are data, and data counts
 _SEPARATORS = frozenset("-=_.*#~+·—–…─━═│┃|┄┈ \t\r\n\u3000\u00a0\u2800")
-_DIGITS = re.compile(r"\d+")
-_ITEM = re.compile(
-    r"[ \t]*(?:[-*+•·#>\"'(\[]*[ \t]*)(?:[\d.:/-]+[ \t]*(?:[.)、:：,，\-]|\Z|(?<=:))[ \t]*)?(?P<body>[^\n]*)"
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """A confirmed repetition; offsets absolute. `period` is 0 for those found by statistics."""
-
-    rule: Rule
-    loop_class: LoopClass
-    unit: str
-    period: int
-    start: int
-    onset: int
-    seen: int
-
-    @property
-    def repeats(self) -> int:
-        return max(1, (self.seen - self.start) // max(1, self.period or len(self.unit)))
 
 
 class Watch:
@@ -63,9 +39,7 @@ class Watch:
         self._score = 0.0
         self._armed: Rule | None = None  # a statistical rule that held one check ago
         self._line_at = 0
-        self._bodies: list[str] = []
-        self._plain = ""  # the last line, its numbers as '#'
-        self._numbered = 0  # lines in a row that equal the one above but for their numbers
+        self._list = Lines()
 
     def push(self, text: str) -> None:
         self.buf += text
@@ -318,95 +292,21 @@ class Watch:
                 start -= 1
             onset, unit = start + 16, text[start : start + 16]
         base = self.base + low
-        loop_class = LoopClass.FORMAT_RUNAWAY if rule is Rule.SYMBOL else _vague_class(text[onset:], unit)
+        loop_class = LoopClass.FORMAT_RUNAWAY if rule is Rule.SYMBOL else vague_class(text[onset:], unit)
         return Finding(
             rule=rule, loop_class=loop_class, unit=unit, period=0,
             start=base + start, onset=base + min(onset, len(text)), seen=self.base + end,
         )  # fmt: skip
 
-    # -- lines ------------------------------------------------------------------------------------------------------
-
     def _lines(self, end: int, final: bool) -> Finding | None:
         """A list whose numbers go on while its items stay or come round again."""
-        buf = self.buf
         begin = self._line_at - self.base
-        stop = end if final else buf.rfind("\n", begin, end) + 1
+        stop = end if final else self.buf.rfind("\n", begin, end) + 1
         if stop <= begin:
             return None
         self._line_at = self.base + stop
-        for line in buf[begin:stop].split("\n"):
-            stripped = line.strip()
-            if not stripped:
-                continue
-            match = _ITEM.match(stripped)
-            body = match["body"].strip(" \t.,;:").casefold() if match else ""
-            marked = match is not None and match.start("body") > 0 and stripped[0] in "0123456789-*+•·#"
-            self._bodies.append(body if marked and "|" not in body and any(map(str.isalpha, body)) else "")
-            plain = _DIGITS.sub("#", stripped)
-            counted = len(stripped) >= 12 and plain != stripped and sum(map(str.isdigit, stripped)) * 5 <= len(stripped)
-            counted = counted and "::" not in stripped and _LAYOUT.isdisjoint(stripped)
-            self._numbered = self._numbered + 1 if counted and plain == self._plain else 0
-            self._plain = plain
-        del self._bodies[:-48]
-        items = self.profile.list_items
-        if _rotates(self._bodies, items) or (final and _rotates(self._bodies, items - 2)):
-            return self._list_found(end)
-        if self._numbered >= items - 1:
-            return self._counted_found(end)
-        return None
-
-    def _counted_found(self, end: int) -> Finding:
-        """Lines equal but for their numbers: back to the first of them."""
-        low = max(0, end - 8000)
-        lines = self.buf[low:end].split("\n")
-        at = begin = end - low
-        onset = at
-        for line in reversed(lines):
-            at -= len(line) + (at < end - low)
-            if not line.strip():
-                continue
-            if _DIGITS.sub("#", line.strip()) == self._plain:
-                begin, onset = at, begin
-            elif begin < end - low and len(line) <= end - low - at:
-                break
-        base = self.base + low
-        return Finding(
-            rule=Rule.ENUMERATION, loop_class=LoopClass.FORMAT_RUNAWAY, unit=self._plain, period=0,
-            start=base + begin, onset=base + onset, seen=self.base + end,
-        )  # fmt: skip
-
-    def _list_found(self, end: int) -> Finding:
-        low = max(0, end - 8000)
-        text = self.buf[low:end]
-        lines, at, offsets = text.split("\n"), 0, []
-        for line in lines:
-            match = _ITEM.match(line.strip())
-            body = match["body"].strip(" \t.,;:").casefold() if match else ""
-            offsets.append((at, body))
-            at += len(line) + 1
-        looping = {b for b in self._bodies if b}
-        start, misses = len(offsets) - 1, 0
-        for i in range(len(offsets) - 1, -1, -1):
-            body = offsets[i][1]
-            if body in looping:
-                start, misses = i, 0
-            elif body:
-                misses += 1
-                if misses > 1:
-                    break
-        bodies: list[str] = []
-        onset = offsets[start][0]
-        for place, body in offsets[start:]:
-            if body and body in bodies:
-                onset = place
-                break
-            if body:
-                bodies.append(body)
-        base = self.base + low
-        return Finding(
-            rule=Rule.ENUMERATION, loop_class=LoopClass.FORMAT_RUNAWAY, unit="\n".join(bodies)[:4096], period=0,
-            start=base + offsets[start][0], onset=base + onset, seen=self.base + end,
-        )  # fmt: skip
+        self._list.take(self.buf[begin:stop])
+        return self._list.found(self.buf, self.base, end, self.profile.list_items, final=final)
 
 
 def shown_limit(period: int) -> int:
@@ -419,21 +319,6 @@ def _wordy(window: list[str]) -> bool:
     return sum(map(str.isdigit, window)) * 5 < len(window) * 2
 
 
-def _rotates(bodies: list[str], items: int) -> bool:
-    last = bodies[-items:]
-    if len(last) < items or items < 4 or not all(last):
-        return False
-    distinct = set(last)
-    if len(distinct) <= max(1, items // 4):
-        return max(map(len, distinct)) >= 2
-    for size in range(2, 17):
-        need = max(items * 2, size * 5 // 2)
-        wide = bodies[-need:]
-        if len(wide) == need and all(wide) and wide[size:] == wide[:-size]:
-            return True
-    return False
-
-
 def _symbol_limit(unit: str, copies: int) -> int:
     """Least length of a run of symbols that is no decoration."""
     if unit.isspace():
@@ -443,53 +328,3 @@ def _symbol_limit(unit: str, copies: int) -> int:
     if unit.isascii():
         return 120
     return 48
-
-
-def class_of(unit: str, rule: Rule) -> LoopClass:
-    """The class of an exact run, by its unit."""
-    if rule is Rule.SYMBOL or WORD.search(unit) is None:
-        return LoopClass.FORMAT_RUNAWAY
-    size = width(unit)
-    words = TOKEN.findall(unit[:400])
-    if unit.lstrip()[:1] in "<&|" and size < 100:
-        return LoopClass.FORMAT_RUNAWAY
-    if len(words) <= 1 or (len(set(words)) == 1 and size <= 40) or len(unit) <= 2:
-        return LoopClass.STUCK
-    if size > 160 or (unit.strip().count("\n") >= 2 and size > 100):
-        return LoopClass.PARAGRAPH_LOOP
-    return LoopClass.PHRASE_LOOP if size <= 40 else LoopClass.SENTENCE_LOOP
-
-
-def _vague_class(text: str, unit: str) -> LoopClass:
-    if width(unit) > 160:
-        return LoopClass.PARAGRAPH_LOOP
-    kinds = len(set(TOKEN.findall(text[-400:].casefold())))
-    if kinds <= 3:
-        return LoopClass.STUCK
-    return LoopClass.PHRASE_LOOP if kinds <= 14 else LoopClass.SENTENCE_LOOP
-
-
-def dense_stretch(text: str) -> tuple[int, int, str]:
-    """(start of the first copy, first character said again, the unit) of the repetition that `text` ends in."""
-    spans = [(m.start(), m.group().casefold()) for m in TOKEN.finditer(text)]
-    latest: dict[tuple[str, str, str], int] = {}
-    words = [w for _, w in spans]
-    flags: list[int] = []
-    for i, gram in enumerate(zip(words, islice(words, 1, None), islice(words, 2, None), strict=False)):
-        before = latest.get(gram, -1)
-        flags.append(before)
-        latest[gram] = i
-    best, score, onset = 0.0, 0.0, max(0, len(flags) - 1)
-    for i in range(len(flags) - 1, -1, -1):
-        score += 1.0 if flags[i] >= 0 else -2.0
-        if score > best:
-            best, onset = score, i
-        elif score < best - 60:
-            break
-    if not flags:
-        return 0, min(len(text), 32), text[:32]
-    origin = flags[onset] if flags[onset] >= 0 else onset
-    if onset - origin > 160:  # said long before, not just before
-        origin = onset
-    start, begin = spans[origin][0], spans[onset][0]
-    return start, begin, text[start:begin] or text[begin : begin + 32]

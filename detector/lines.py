@@ -1,0 +1,131 @@
+"""Lists that go on by themselves: items that stay or come round again, and lines equal but for their numbers.
+
+In:  the complete lines of a text, in order.
+Out: whether they loop now, and from which offset on.
+"""
+
+import re
+
+from detector.finding import Finding
+from detector.verdict import LoopClass, Rule
+
+_LAYOUT = frozenset("|{}[]()<>=;\t\\/")  # lines with these are data, and data counts
+_DIGITS = re.compile(r"\d+")
+_ITEM = re.compile(
+    r"[ \t]*(?:[-*+•·#>\"'(\[]*[ \t]*)(?:[\d.:/-]+[ \t]*(?:[.)、:：,，\-]|\Z|(?<=:))[ \t]*)?(?P<body>[^\n]*)"
+)
+
+
+class Lines:
+    """Follows the lines of one text; remembers the last 48 items."""
+
+    def __init__(self) -> None:
+        self._bodies: list[str] = []
+        self._plain = ""  # the last line, its numbers as '#'
+        self._numbered = 0  # lines in a row that equal the one above but for their numbers
+
+    def take(self, text: str) -> None:
+        """Read whole lines."""
+        for line in text.split("\n"):
+            stripped = line.strip()
+            if not stripped:
+                continue
+            body, marked = _item(stripped)
+            self._bodies.append(body if marked and "|" not in body and any(map(str.isalpha, body)) else "")
+            plain = _DIGITS.sub("#", stripped)
+            counted = _counts(stripped) and plain != stripped
+            self._numbered = self._numbered + 1 if counted and plain == self._plain else 0
+            self._plain = plain
+        del self._bodies[:-48]
+
+    def rotates(self, items: int, *, final: bool) -> bool:
+        """Whether the last items stay or come round again; at the end of a text two fewer are enough."""
+        return _rotates(self._bodies, items) or (final and _rotates(self._bodies, items - 2))
+
+    def counts(self, items: int) -> bool:
+        """Whether `items` lines in a row differ only in their numbers."""
+        return self._numbered >= items - 1
+
+    def found(self, buf: str, base: int, end: int, items: int, *, final: bool) -> Finding | None:
+        """The finding, if the lines of `buf` (its first character at offset `base`) loop up to `end`."""
+        low = max(0, end - 8000)
+        if self.rotates(items, final=final):
+            unit, begin, onset = self._round(buf[low:end])
+        elif self.counts(items):
+            unit, begin, onset = self._count(buf[low:end])
+        else:
+            return None
+        at = base + low
+        return Finding(
+            rule=Rule.ENUMERATION, loop_class=LoopClass.FORMAT_RUNAWAY, unit=unit, period=0,
+            start=at + begin, onset=at + onset, seen=base + end,
+        )  # fmt: skip
+
+    def _count(self, text: str) -> tuple[str, int, int]:
+        """Lines equal but for their numbers: back to the first of them."""
+        size = at = begin = onset = len(text)
+        for line in reversed(text.split("\n")):
+            at -= len(line) + (at < size)
+            if not line.strip():
+                continue
+            if _DIGITS.sub("#", line.strip()) == self._plain:
+                begin, onset = at, begin
+            elif begin < size and len(line) <= size - at:
+                break
+        return self._plain, begin, onset
+
+    def _round(self, text: str) -> tuple[str, int, int]:
+        """Items that come round: back over those of the loop, one stranger allowed."""
+        at, offsets = 0, []
+        for line in text.split("\n"):
+            offsets.append((at, _item(line.strip())[0]))
+            at += len(line) + 1
+        looping = {b for b in self._bodies if b}
+        start, misses = len(offsets) - 1, 0
+        for i in range(len(offsets) - 1, -1, -1):
+            body = offsets[i][1]
+            if body in looping:
+                start, misses = i, 0
+            elif body:
+                misses += 1
+                if misses > 1:
+                    break
+        bodies: list[str] = []
+        onset = offsets[start][0]
+        for place, body in offsets[start:]:
+            if body and body in bodies:
+                onset = place
+                break
+            if body:
+                bodies.append(body)
+        return "\n".join(bodies)[:4096], offsets[start][0], onset
+
+
+def _item(stripped: str) -> tuple[str, bool]:
+    """(what the line says after its mark, whether it has a mark)."""
+    match = _ITEM.match(stripped)
+    if match is None:
+        return "", False
+    body = match["body"].strip(" \t.,;:").casefold()
+    return body, match.start("body") > 0 and stripped[0] in "0123456789-*+•·#"
+
+
+def _counts(stripped: str) -> bool:
+    """Whether a line that counts would be one of words, not of data."""
+    digits = sum(map(str.isdigit, stripped))
+    return len(stripped) >= 12 and digits * 5 <= len(stripped) and "::" not in stripped and _LAYOUT.isdisjoint(stripped)
+
+
+def _rotates(bodies: list[str], items: int) -> bool:
+    last = bodies[-items:]
+    if len(last) < items or items < 4 or not all(last):
+        return False
+    distinct = set(last)
+    if len(distinct) <= max(1, items // 4):
+        return max(map(len, distinct)) >= 2
+    for size in range(2, 17):
+        need = max(items * 2, size * 5 // 2)
+        wide = bodies[-need:]
+        if len(wide) == need and all(wide) and wide[size:] == wide[:-size]:
+            return True
+    return False
