@@ -2,7 +2,7 @@
 
 import typer
 
-from pointsman.cli import check, demo, keys, run, score, serve, status
+from pointsman.cli import check, demo, keys, run, score, serve, simulate, status
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Routes LLM calls and takes looping models off.")
 app.command("run")(run.run)
@@ -12,6 +12,7 @@ app.command("status")(status.status)
 app.command("check")(check.check)
 app.command("migrate")(serve.migrate)
 app.command("score")(score.score_command)
+app.command("simulate")(simulate.simulate)
 app.add_typer(keys.app, name="keys")
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from breaker.simulation import START_S, told_plainly
 from store.memory import MemoryCounts, MemoryLease, MemoryProbes, MemoryStates
 from store.redis_link import RedisLink
 from store.redis_states import RedisLease, RedisProbes, RedisStates
@@ -17,7 +18,7 @@ FILES = sorted(scenarios.HERE.glob("*.yaml"))
 
 @pytest.fixture(params=["memory", "redis"])
 def world(request: pytest.FixtureRequest) -> tuple[Stores, ManualClock]:
-    clock = ManualClock(scenarios.START_S)
+    clock = ManualClock(START_S)
     if request.param == "memory":
         kept = Stores(
             counts=MemoryCounts(clock), states=MemoryStates(), probes=MemoryProbes(clock), lease=MemoryLease(clock)
@@ -41,16 +42,6 @@ async def test_three_replicas_tell_the_story_of(path: Path, world: tuple[Stores,
 
     fleet = await replicas.run(scenario, *world)
 
-    told = [
-        {
-            "minute": int((t.at - scenarios.START_S) // 60),
-            "from": t.from_level.value,
-            "to": t.to_level.value,
-            "reasons": [reason.value for reason in t.reasons],
-            **({} if t.enforced else {"enforced": False}),
-        }
-        for t in fleet.told
-    ]
-    assert told == scenario["expect"]
+    assert told_plainly(fleet.told) == scenario["expect"]
     assert len({document.epoch for document in fleet.documents}) == 1
     assert fleet.documents[0].level.value == scenario["end"]["level"]

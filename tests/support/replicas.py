@@ -14,10 +14,10 @@ from breaker.levels import Mode
 from breaker.outcome import Outcome
 from breaker.policy import BreakerPolicy
 from breaker.ports import CountStore, Lease, ProbeStore, StateStore
+from breaker.simulation import PHASE_S, START_S, TICK_S, at_s, cycled, span
 from breaker.snapshot import Snapshot, Transition
 from store.memory import MemoryTransitions
 from tests.support.clock import ManualClock
-from tests.support.scenarios import PHASE_S, START_S, TICK_S, at_s, cycled, span
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from breaker import simulation
 from tests.support import scenarios
 
 FILES = sorted(scenarios.HERE.glob("*.yaml"))
@@ -13,18 +14,9 @@ FILES = sorted(scenarios.HERE.glob("*.yaml"))
 def test_the_machine_tells_the_story_of(path: Path) -> None:
     scenario = scenarios.load(path)
 
-    run = scenarios.run(scenario)
+    run = simulation.run(scenario)
 
-    told = [
-        {
-            "minute": int((t.at - scenarios.START_S) // 60),
-            "from": t.from_level.value,
-            "to": t.to_level.value,
-            "reasons": [reason.value for reason in t.reasons],
-            **({} if t.enforced else {"enforced": False}),
-        }
-        for t in run.told
-    ]
+    told = simulation.told_plainly(run.told)
     assert told == scenario["expect"]
     end = {
         "level": run.end.level.value,
