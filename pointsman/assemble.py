@@ -213,9 +213,11 @@ async def _keep_keys(keys: Keys, store: SqlKeys, settings: Settings) -> None:
 async def _refresh_keys(keys: Keys, store: SqlKeys, settings: Settings) -> None:
     try:
         callers = await store.callers()
+        # Once a key was made, callers need one for good: revoking the last must not open the door to everybody.
+        required = settings.require_keys or bool(callers) or bool(await store.keys(revoked=True))
     except StoreUnavailable:
         return  # the last known list holds
-    keys.replace(callers, required=settings.require_keys)
+    keys.replace(callers, required=required)
 
 
 def _background(stack: AsyncExitStack, job: Coroutine[Any, Any, None], name: str) -> None:

@@ -10,7 +10,7 @@ from pointsman.demo.story import WentOtherwise, play
 from pointsman.logs import set_up
 
 
-def demo(scale: float = typer.Option(40.0, min=1, max=120, help="How many times faster than life.")) -> None:
+def demo(scale: float = typer.Option(32.0, min=1, max=120, help="How many times faster than life.")) -> None:
     """Play a model's illness and recovery in about three minutes. Exit 1: it went otherwise."""
     set_up("CRITICAL")
     clock = SystemClock()

@@ -194,7 +194,7 @@ async def _tell_it(stage: Stage) -> None:
     stage.act("alpha is healed", alpha=("healthy", 1.0))
     await stage.until("alpha: recovering, probed", lambda: stage.level(ALPHA) is Level.RECOVERING, within_s=1_500)
     await stage.until("alpha: passed its probes, reduced", lambda: stage.level(ALPHA) is Level.REDUCED, within_s=900)
-    await stage.until("alpha: healthy", lambda: stage.level(ALPHA) is Level.HEALTHY, within_s=3_600)
+    await stage.until("alpha: healthy", lambda: stage.level(ALPHA) is Level.HEALTHY, within_s=5_400)
 
     both: dict[str, tuple[str, float]] = {ALPHA: ("500", 1.0), BETA: ("500", 1.0)}
     stage.act("both models fail", **both)
