@@ -99,7 +99,8 @@ def build_app(deps: Deps, *, lifespan: Any = None) -> RouterApp:
     async def plain(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         what = {404: "no such path", 405: "this path does not take that method"}.get(error.status_code, error.detail)
-        wrong = RouterError(f"{request.method} {request.url.path}: {what}", code="not_found")
+        code = "method_not_allowed" if error.status_code == 405 else "not_found"
+        wrong = RouterError(f"{request.method} {request.url.path}: {what}", code=code)
         return _json(error.status_code, wrong.shape())
 
     return app

@@ -51,6 +51,7 @@ async def test_what_is_not_offered_yet_says_so(path: str) -> None:
 async def test_unknown_paths_and_methods_answer_in_openais_shape() -> None:
     assert await error(World(), "GET", "/v2/nothing") == (404, "not_found")
     assert await error(World(), "GET", "/v1/chat/completions") == (405, "method_not_allowed")
+    assert await error(World(), "POST", "/v1/models") == (405, "method_not_allowed")
 
 
 async def test_an_unknown_route_is_a_404_that_names_it() -> None:
