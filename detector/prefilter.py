@@ -6,14 +6,20 @@ of marks, a word of many letters, lines that are equal but for their numbers, or
 
 import re
 
-from detector.text import LIST_MARK, spaced, tokens
+from detector.lines import Lines
+from detector.text import CJK, LIST_MARK, spaced, tokens
 
-_MARKS_ONLY = re.compile(r"[\W_]{48}")
-_BLANKS = " " * 48
+_MARKS_ONLY = re.compile(r"[\W_]{48,}")
+_BLANKS = " " * 112  # of ASCII the symbol rule wants 120
+_MARKS, _WORDLESS = 12, re.compile(r"[\W\d_]{120,}")  # list marks alone, which leave no token
+_DIGITS = re.compile(r"\d+")
+_SAME = re.compile(r"([\W_])\1")
 _NO_DIGITS = {ord(c): None for c in "0123456789"}
-_LEAD = "-*+•·#>\"'([ \t.)、:："
+_LEAD = "-*+•·#>\"'([ \t.)、:：,;"
 _LONGEST_WORD = 23  # four copies of a longer one pass the width of a cycle
+_LETTERS = 60  # fewer letters in a window are data, which the char rule leaves alone
 _EQUAL_LINES = 5
+_ITEMS = 8  # the fewest any profile asks for
 _RUN = 7  # known trigrams in a row, and as many as the unit has words: an exact run of words
 _DENSE, _SPAN = 24, 40  # no statistical rule acts below 24 known trigrams, nor thinner than 60 % of a window
 _NEAR = 2  # units of one or two long words show only a few
@@ -23,31 +29,60 @@ _MEMORY = 1100  # tokens; the engine's is at most 1,080
 def surely_clean(text: str) -> tuple[str, ...] | None:
     """The last tokens of a text in which no rule can hold; None when one might."""
     ascii_only = text.isascii()
-    if (_BLANKS in spaced(text) if ascii_only else _MARKS_ONLY.search(text)) or _equal_lines(text) or _poor(text):
+    if _marks_run(text, ascii_only) or _poor(text, ascii_only) or _looping_lines(text, ascii_only):
         return None
-    words = tokens(LIST_MARK.sub("\n", "\n" + text) if "\n" in text else text)
+    plain, marks = LIST_MARK.subn("\n", "\n" + text) if "\n" in text else (text, 0)
+    if marks >= _MARKS and _WORDLESS.search(text):
+        return None
+    words = tokens(plain)
     if words and (max(map(len, words)) > _LONGEST_WORD or _few(words) or _said_again(words)):
         return None
     return tuple(words[-120:])
 
 
-def _equal_lines(text: str) -> bool:
+def _marks_run(text: str, ascii_only: bool) -> bool:
+    """Whether marks and blanks stand in a row for as long as the shortest run the symbol rules flag."""
+    if ascii_only:
+        return _BLANKS in spaced(text)
+    return any(len(run) >= len(_BLANKS) or not run.isascii() for run in _MARKS_ONLY.findall(text))
+
+
+def _looping_lines(text: str, ascii_only: bool) -> bool:
+    """Whether the rules on lines would hold anywhere; asked of them only where lines are equal but for their numbers."""
     if text.count("\n") < _EQUAL_LINES:
         return False
-    lines = [line for raw in text.translate(_NO_DIGITS).split("\n") if len(line := raw.strip(_LEAD)) > 1]
-    return len(lines) - len(set(lines)) >= _EQUAL_LINES
+    bare = text.translate(_NO_DIGITS) if ascii_only else _DIGITS.sub("", text)
+    lines = [line for raw in bare.casefold().split("\n") if len(line := raw.strip(_LEAD)) > 1]
+    if len(lines) - len(set(lines)) < _EQUAL_LINES:
+        return False
+    rules = Lines()
+    for line in text.split("\n"):
+        rules.take(line)
+        if rules.counts(_ITEMS) or rules.rotates(_ITEMS, final=True):
+            return True
+    return False
 
 
-def _poor(text: str) -> bool:
+def _poor(text: str, ascii_only: bool) -> bool:
     """Whether a window that the char rule looks at shows few different characters."""
     size = len(text)
-    least = 16 if text.isascii() else 40
     for end in [*range(96, size, 96), size]:
-        if len(set(text[max(0, end - 120) : end])) <= least:
-            window = text[max(0, end - 120) : end]
-            if len(window) >= 48 and (not window.isascii() or len(set(window)) <= 16):
-                return True
+        window = text[max(0, end - 120) : end]
+        kinds = len(set(window))
+        few = kinds <= 16 or (not ascii_only and kinds <= 40 and kinds < _least(text, end, window))
+        if few and sum(map(str.isalpha, window)) >= _LETTERS:
+            return True
     return False
+
+
+def _least(text: str, end: int, window: str) -> float:
+    """Different characters under which the char rule may hold: 0.65 * 0.65 of what healthy text of this mix shows.
+
+    That is at most 36 letters, digits and marks, and n**0.92 of n CJK characters. Marks said twice in a row are left
+    out there, so that the rule's window reaches further back when there are any.
+    """
+    reach = text[max(0, end - 720) : end] if _SAME.search(window) else window
+    return 0.4225 * (min(120, len(CJK.findall(reach))) ** 0.92 + 36)
 
 
 def _few(words: list[str]) -> bool:
