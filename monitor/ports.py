@@ -1,6 +1,7 @@
-"""What the monitor needs kept: the outbox of alerts, and a lease so that one process of the fleet sends.
+"""What the monitor needs kept: the outbox of alerts, and the slots of its clock jobs.
 
-Posture when the store is gone: nothing is sent now, nothing is lost; the rows wait where they were filed.
+Posture when the store is gone: nothing is sent now, nothing is lost; the rows wait where they were filed. A job whose
+slot cannot be claimed does not run.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,3 +35,15 @@ class Outbox(Protocol):
     async def mark(
         self, id: int, state: str, *, at: float | None = None, due_at: float | None = None, detail: str = ""
     ) -> None: ...
+
+
+class JobSlots(Protocol):
+    """Which slot of which job has run: each runs once. All methods raise breaker.ports.StoreUnavailable."""
+
+    async def claim(self, job: str, slot: str, owner: str, fence: int, now: float) -> bool:
+        """Whether `owner` may run the slot; one that a leader of a lower fence left running may be taken over."""
+        ...
+
+    async def finish(self, job: str, slot: str, fence: int, now: float, *, error: str = "") -> bool:
+        """Mark it done, or failed with `error`; False if a leader of a higher fence has it now."""
+        ...

@@ -21,6 +21,7 @@ from pointsman.fleet import GuardedFleet, SqlAudit
 from pointsman.serve import Door, listen, serve
 from store.sql_admin import SqlAdminLog
 from store.sql_calls import SqlCalls
+from store.sql_jobs import SqlJobs
 
 ALERT_TIMEOUT_S = 5.0
 HEARTBEAT_S = 5.0
@@ -96,7 +97,7 @@ async def _start_monitor(service: Service) -> None:
         service.transitions, service.lease, service.boot_id, channels, client, service.clock, alerts.language
     )
     service.background(sender.run(), "alerts")
-    schedule = Schedule([_retention(service)], service.lease, service.boot_id)
+    schedule = Schedule([_retention(service)], service.lease, SqlJobs(service.engine), service.boot_id, service.clock)
     schedule.start()
     service.stack.callback(schedule.stop)
 

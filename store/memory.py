@@ -10,6 +10,7 @@ from breaker.evidence import Evidence, EvidenceStore
 from breaker.ports import CountStore, Lease, ProbeStore, ProbeTally, StateStore, TransitionLog
 from breaker.snapshot import Snapshot, Transition
 from breaker.window import FAST_BUCKET_S, MINUTE_S, FastRow, MinuteRow
+from monitor.ports import JobSlots
 from store.merge import FAST_KEPT_S, KEPT_S, acceptable, merge_fast, merge_minutes
 
 
@@ -129,6 +130,26 @@ class MemoryProbes:
         return kept
 
 
+class MemoryJobs:
+    """Job slots of one process; what store/sql_jobs.py keeps in a table."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, str], tuple[int, str]] = {}
+
+    async def claim(self, job: str, slot: str, owner: str, fence: int, now: float) -> bool:
+        kept_fence, state = self._kept.get((job, slot), (-1, "running"))
+        if state != "running" or kept_fence >= fence:
+            return False
+        self._kept[job, slot] = (fence, "running")
+        return True
+
+    async def finish(self, job: str, slot: str, fence: int, now: float, *, error: str = "") -> bool:
+        if self._kept.get((job, slot)) != (fence, "running"):
+            return False
+        self._kept[job, slot] = (fence, "failed" if error else "done")
+        return True
+
+
 class MemoryLease:
     """Who holds which name until when. Shared by the holders of one process."""
 
@@ -199,3 +220,4 @@ _probes: type[ProbeStore] = MemoryProbes
 _lease: type[Lease] = MemoryLease
 _transitions: type[TransitionLog] = MemoryTransitions
 _evidence: type[EvidenceStore] = MemoryEvidence
+_slots: type[JobSlots] = MemoryJobs

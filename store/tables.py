@@ -134,3 +134,18 @@ app_key = Table(
     Column("created_by", String(128), nullable=False),
     Column("revoked_at", Double),
 )
+
+job_run = Table(
+    "job_run",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("job", String(64), nullable=False),
+    Column("slot", String(32), nullable=False),
+    Column("owner", String(128), nullable=False),
+    Column("fence", BigInteger, nullable=False),
+    Column("state", String(16), nullable=False),  # running | done | failed
+    Column("detail", Text, nullable=False, server_default=""),
+    Column("started_at", Double, nullable=False, index=True),
+    Column("ended_at", Double),
+    UniqueConstraint("job", "slot"),
+)
