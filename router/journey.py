@@ -217,14 +217,17 @@ class Journey:
         )
 
     def truth(self, *, model: str | None = None) -> dict[str, Any]:
-        """The `pointsman` field of a final event, and the source of the response headers."""
+        """The `pointsman` field of a final event, and the source of the response headers.
+
+        `model`: who is answering just now; its call counts though it has not ended.
+        """
         name = model or (self.served.name if self.served else "")
         asked = name or (self.tried[-1].model if self.tried else "")
         level = self.deps.guard.levels().get(asked, Level.HEALTHY) if asked else Level.OPEN
         out = {
             "request_id": self.id,
             "model": name,
-            "attempts": len(self.tried),
+            "attempts": len(self.tried) + (model is not None),
             "verdict": self.verdict_word(),
             "fallback": self.fallback,
             "state": level.value,

@@ -32,6 +32,15 @@ async def test_a_healthy_stream_passes_event_by_event_and_ends_with_the_truth() 
     }
 
 
+@pytest.mark.parametrize(("models", "calls"), [({"a": [HEALTHY]}, "1"), ({"a": [down()], "a2": [HEALTHY]}, "2")])
+async def test_the_headers_of_a_stream_count_the_call_that_is_answering(
+    models: dict[str, list[Says]], calls: str
+) -> None:
+    response = await World(models).ask(stream=True)
+    assert response.headers["x-pointsman-attempts"] == calls
+    assert events(response)[-2]["pointsman"]["attempts"] == int(calls)
+
+
 async def test_usage_comes_as_one_last_chunk_when_asked_for_and_not_otherwise() -> None:
     asked = events(await World({"a": [HEALTHY]}).ask(stream=True, stream_options={"include_usage": True}))
     assert asked[-2]["choices"] == []
