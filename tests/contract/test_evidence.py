@@ -1,4 +1,4 @@
-"""The port EvidenceStore over memory and Redis."""
+"""The port EvidenceStore over memory, Redis and a cluster of three."""
 
 import pytest
 
@@ -7,12 +7,14 @@ from store.memory import MemoryEvidence
 from store.redis_states import RedisEvidence
 from tests.support.clock import ManualClock
 
+LINKS = {"redis": "link", "cluster": "cluster_link"}
 
-@pytest.fixture(params=["memory", "redis"])
+
+@pytest.fixture(params=["memory", "redis", "cluster"])
 def store(request: pytest.FixtureRequest, clock: ManualClock) -> MemoryEvidence | RedisEvidence:
     if request.param == "memory":
         return MemoryEvidence(clock)
-    return RedisEvidence(request.getfixturevalue("link"), clock)
+    return RedisEvidence(request.getfixturevalue(LINKS[request.param]), clock)
 
 
 def finding(id: str, now_s: float, valid_s: float = 60.0, model: str = "a") -> Evidence:

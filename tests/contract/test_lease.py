@@ -1,4 +1,4 @@
-"""The port Lease over memory and Redis."""
+"""The port Lease over memory, Redis and a cluster of three."""
 
 import pytest
 
@@ -7,10 +7,16 @@ from store.memory import MemoryLease
 from store.redis_states import RedisLease
 from tests.support.clock import ManualClock
 
+LINKS = {"redis": "link", "cluster": "cluster_link"}
 
-@pytest.fixture(params=["memory", "redis"])
+
+@pytest.fixture(params=["memory", "redis", "cluster"])
 def lease(request: pytest.FixtureRequest, clock: ManualClock) -> MemoryLease | RedisLease:
-    return MemoryLease(clock) if request.param == "memory" else RedisLease(request.getfixturevalue("link"), clock)
+    return (
+        MemoryLease(clock)
+        if request.param == "memory"
+        else RedisLease(request.getfixturevalue(LINKS[request.param]), clock)
+    )
 
 
 async def test_one_owner_holds_and_renews_under_one_fence(lease: Lease, clock: ManualClock) -> None:

@@ -1,4 +1,4 @@
-"""The port ProbeStore over memory and Redis."""
+"""The port ProbeStore over memory, Redis and a cluster of three."""
 
 import asyncio
 
@@ -9,12 +9,14 @@ from store.memory import MemoryProbes
 from store.redis_states import RedisProbes
 from tests.support.clock import ManualClock
 
+LINKS = {"redis": "link", "cluster": "cluster_link"}
 
-@pytest.fixture(params=["memory", "redis"])
+
+@pytest.fixture(params=["memory", "redis", "cluster"])
 def probes(request: pytest.FixtureRequest, clock: ManualClock) -> ProbeStore:
     if request.param == "memory":
         return MemoryProbes(clock)
-    return RedisProbes(request.getfixturevalue("link"), clock)
+    return RedisProbes(request.getfixturevalue(LINKS[request.param]), clock)
 
 
 async def test_thirty_of_a_hundred_asked_at_once_are_granted(probes: ProbeStore) -> None:

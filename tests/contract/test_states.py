@@ -1,4 +1,4 @@
-"""The port StateStore over memory and Redis."""
+"""The port StateStore over memory, Redis and a cluster of three."""
 
 import asyncio
 from pathlib import Path
@@ -13,12 +13,12 @@ from store.redis_states import RedisStates
 from store.state_file import BackedStates
 
 
-@pytest.fixture(params=["memory", "redis", "redis with a copy on disk"])
+@pytest.fixture(params=["memory", "redis", "redis with a copy on disk", "cluster"])
 def states(request: pytest.FixtureRequest, tmp_path: Path) -> StateStore:
     if request.param == "memory":
         return MemoryStates()
-    redis = RedisStates(request.getfixturevalue("link"))
-    return redis if request.param == "redis" else BackedStates(redis, tmp_path / "states.json")
+    redis = RedisStates(request.getfixturevalue("cluster_link" if request.param == "cluster" else "link"))
+    return BackedStates(redis, tmp_path / "states.json") if "disk" in request.param else redis
 
 
 def full(epoch: int = 1) -> Snapshot:
