@@ -76,7 +76,14 @@ class Journey:
         drawn = self._draw(levels)
         here = self.tried[-1] if self.tried else None
         model = deps.topology.models[here.model] if here else None
-        step = next_step(self.tried, model, others=drawn is not None, left_s=self.left_s(), policy=deps.policy)
+        step = next_step(
+            self.tried,
+            model,
+            others=drawn is not None,
+            left_s=self.left_s(),
+            policy=deps.policy,
+            splicing=self.splicing,
+        )
         if step is Step.END:
             return None
         if step is Step.SWITCH and drawn is not None:

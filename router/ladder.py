@@ -52,17 +52,25 @@ def switches(tried: Sequence[Tried]) -> int:
 
 
 def next_step(
-    tried: Sequence[Tried], model: Model | None, *, others: bool, left_s: float, policy: RouterPolicy
+    tried: Sequence[Tried],
+    model: Model | None,
+    *,
+    others: bool,
+    left_s: float,
+    policy: RouterPolicy,
+    splicing: bool = False,
 ) -> Step:
     """Return where to go after the last of `tried` (none yet: SWITCH draws the first).
 
-    `model` is the last one tried; `others`: an untried model may take traffic; `left_s` of the deadline, seconds.
+    `model` is the last one tried; `others`: an untried model may take traffic; `left_s` of the deadline, seconds;
+    `splicing`: the last call asked for the rest of a reply already begun, so its words were ours, not the caller's.
     """
     if not tried or model is None:
         return Step.SWITCH if others else Step.END
     last = tried[-1]
     fault = last.attempt.fault
-    if fault is None or fault.next is Next.STOP:
+    ours = splicing and fault in CALLERS_OWN
+    if fault is None or (fault.next is Next.STOP and not ours):
         return Step.END
     if len(tried) >= policy.max_attempts or left_s < policy.min_attempt_s:
         return Step.END
@@ -91,6 +99,12 @@ def end_of(tried: Sequence[Tried], route: Route, *, fallback_allowed: bool) -> E
     if all(f in OUT_OF_SERVICE or f in CALLERS_OWN for f in faults):
         return End.PHRASE if phrase and route.when_down is WhenDown.PHRASE else End.ALL_DOWN
     return End.PHRASE if phrase else End.NO_USABLE_REPLY
+
+
+def root_fault(tried: Sequence[Tried]) -> Fault | None:
+    """The fault that broke a stream: a continuation that was refused as a request must not hide it."""
+    faults = [t.attempt.fault for t in tried]
+    return next((f for f in reversed(faults) if f not in CALLERS_OWN), faults[-1] if faults else None)
 
 
 def soft_code(tried: Sequence[Tried]) -> str:

@@ -13,7 +13,7 @@ from detector.structured import Step as ParseStep
 from router.endings import answer_of, error_of, last_words
 from router.errors import NoUsableReply
 from router.journey import Answer, Journey, Rung
-from router.ladder import End, end_of
+from router.ladder import End, end_of, root_fault
 from router.ports import ReplyStream
 from router.splice import Seam, continuation
 from router.sse import Thread, encode, thread_of, usage_only, usage_shape, with_field
@@ -142,7 +142,7 @@ class StreamRun:
     async def cut(self) -> None:
         """End a stream that cannot go on: politely after a loop, with an error event after a broken connection."""
         journey = self._journey
-        fault = journey.tried[-1].attempt.fault
+        fault = root_fault(journey.tried)
         loops = {t.attempt.fault for t in journey.tried} & {Fault.REPETITION, Fault.GARBLE}
         journey.code = fault.value if fault else ""
         if not journey.request.fallback_allowed or self._tools_sent or (fault in HARD and not loops):

@@ -17,7 +17,7 @@ from detector import GateMode, GatePolicy, StreamGate, score
 from detector.verdict import CLEAN, GateState, LoopClass
 from upstream.attempt import Attempt, Usage
 from upstream.call import Call, Endpoint, Timeouts
-from upstream.errors import CAUGHT, Garbled, Refused, TimedOut, UpstreamError, mapped, refusal
+from upstream.errors import CAUGHT, Garbled, TimedOut, UpstreamError, mapped, refusal, refusal_under_success
 from upstream.judge import fault_of, verdict_with_finish
 from upstream.shapes import NOT_JSON, Choice, Delta, decode_event, has_tools, text_of
 from upstream.stream import ReplyStream
@@ -125,7 +125,7 @@ def _judged(call: Call, response: httpx.Response, body: bytes, gate: GatePolicy)
         raise Garbled(Fault.GARBLED_PROTOCOL, "reply is not the promised JSON", status=response.status_code) from None
     if event.failed:
         # Several vendors answer 200 and put the error in the body.
-        raise Refused(Fault.SERVER_ERROR, "error object under status 200", status=response.status_code)
+        raise refusal_under_success(reply)
     found: dict[str, Any] = {
         "reply": reply,
         "usage": event.usage.usage() if event.usage else Usage(),

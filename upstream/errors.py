@@ -143,6 +143,12 @@ TOO_LONG_CODES = frozenset(
 )
 
 
+CALLER_CODES = frozenset({"invalid_request_error", "BadRequestError", "InvalidParameter"})
+"""OpenAI's, vLLM's and DashScope's words for a request that is wrong in itself."""
+OURS_CODES = frozenset({"model_not_found", "invalid_api_key", "insufficient_quota", "authentication_error"})
+BUSY_CODES = frozenset({"rate_limit_exceeded", "rate_limit_error", "Throttling"})
+
+
 def refusal(status: int, body: Any, retry_after: str | None) -> UpstreamError:
     """Our error for a reply with an error status; `body` is the decoded JSON or None. Decided by status and code field."""
     codes = error_codes(body)
@@ -155,9 +161,44 @@ def refusal(status: int, body: Any, retry_after: str | None) -> UpstreamError:
         long = not TOO_LONG_CODES.isdisjoint(codes)
         fault = Fault.CONTEXT_TOO_LONG if long else Fault.REJECTED
         return Rejected(fault, detail, status=status, told=error_told(body))
+    if status >= 500 and (code_fault := _by_code(codes)) in (Fault.REJECTED, Fault.CONTEXT_TOO_LONG):
+        # Gateways recast a caller's mistake as 500; one client's mistakes must not cost the model its place.
+        return Rejected(code_fault, detail, status=status, told=error_told(body))
     if status >= 500 or status == 408:
         return Refused(Fault.SERVER_ERROR, detail, status=status, retry_after_s=seconds(retry_after))
     return Garbled(Fault.GARBLED_PROTOCOL, detail, status=status)
+
+
+def refusal_under_success(body: Any) -> UpstreamError:
+    """Our error for an error object under a status of success: by its own number or word, else a server error."""
+    inner = body.get("error") if isinstance(body, dict) else None
+    holders = [h for h in (inner, body) if isinstance(h, dict)]
+    numbers = [n for h in holders for k in ("code", "status") if (n := _status(h.get(k))) is not None]
+    if numbers:
+        return refusal(numbers[0], body, None)
+    fault = _by_code(error_codes(body))
+    if fault in (Fault.REJECTED, Fault.CONTEXT_TOO_LONG):
+        return Rejected(fault, "error object under success", told=error_told(body))
+    return Refused(fault or Fault.SERVER_ERROR, "error object under success")
+
+
+def _status(value: Any) -> int | None:
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) == 3:
+        value = int(value)
+    return value if isinstance(value, int) and 400 <= value < 600 else None
+
+
+def _by_code(codes: tuple[str, ...]) -> Fault | None:
+    """What a code word says by itself; ours and the busy ones before `invalid_request_error`, which often stands beside."""
+    for known, fault in (
+        (OURS_CODES, Fault.FORBIDDEN),
+        (BUSY_CODES, Fault.RATE_LIMITED),
+        (TOO_LONG_CODES, Fault.CONTEXT_TOO_LONG),
+        (CALLER_CODES, Fault.REJECTED),
+    ):
+        if not known.isdisjoint(codes):
+            return fault
+    return None
 
 
 def error_codes(body: Any) -> tuple[str, ...]:

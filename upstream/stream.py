@@ -1,7 +1,7 @@
 """A streamed reply: read, gated, and handed on piece by piece.
 
 Acts: reads the upstream under four limits (connect, first text, gap, total), feeds the gates, carries what they release.
-A piece without text, reasoning or tools (role, end, usage) waits until the reply has begun, so that an empty reply sends
+A piece without text, reasoning or tools (role, blanks, end, usage) waits until the reply has begun, so that an empty reply sends
 nothing and another model may answer silently. The end of a reply that failed is withheld; `attempt.fault` says why.
 """
 
@@ -20,7 +20,17 @@ from detector import GateMode, GatePolicy, StreamGate
 from detector.verdict import GateState, Release, Verdict
 from upstream.attempt import Attempt, Piece, Usage
 from upstream.call import Call, Timeouts
-from upstream.errors import CAUGHT, Broken, Garbled, Refused, TimedOut, UpstreamError, mapped, refusal
+from upstream.errors import (
+    CAUGHT,
+    Broken,
+    Garbled,
+    Refused,
+    TimedOut,
+    UpstreamError,
+    mapped,
+    refusal,
+    refusal_under_success,
+)
 from upstream.held import REASONING, TEXT, Held
 from upstream.judge import fault_of, verdict_with_finish
 from upstream.shapes import NOT_JSON, Choice, Delta, decode_event, has_tools, text_of
@@ -137,10 +147,8 @@ class ReplyStream:
         encoded = response.headers.get("content-encoding", "identity") != "identity"
         assert isinstance(response.stream, httpx.AsyncByteStream)
         self._body = response.aiter_bytes() if encoded else response.stream.__aiter__()
-        if 200 <= response.status_code < 300:
-            if "json" in response.headers.get("content-type", ""):
-                # Asked for a stream, answered with an object: an error under 200, or a peer that does not stream.
-                raise Refused(Fault.SERVER_ERROR, "no stream under status 200")
+        success = 200 <= response.status_code < 300
+        if success and "json" not in response.headers.get("content-type", ""):
             return
         body = b""
         while len(body) < MAX_ERROR_BYTES and (part := await self._within(anext(self._body, None))) is not None:
@@ -149,6 +157,9 @@ class ReplyStream:
             decoded = msgspec.json.decode(body)
         except NOT_JSON:
             decoded = None
+        if success:
+            # Asked for a stream, answered with an object: an error under 200, or a peer that does not stream.
+            raise refusal_under_success(decoded)
         raise refusal(response.status_code, decoded, response.headers.get("retry-after"))
 
     async def _read(self) -> bytes | None:
@@ -203,7 +214,10 @@ class ReplyStream:
         except NOT_JSON:
             raise Garbled(Fault.GARBLED_PROTOCOL, "event is not the promised JSON") from None
         if event.failed:
-            raise Refused(Fault.SERVER_ERROR, "error object in the stream")
+            if self._first_text_s is not None:
+                # The request was good enough to begin: whatever is said now, the reply broke.
+                raise Refused(Fault.SERVER_ERROR, "error object in the stream")
+            raise refusal_under_success(msgspec.json.decode(data))
         if event.usage is not None:
             self._usage = event.usage.usage()
         self._model = event.model or self._model
@@ -297,7 +311,7 @@ class ReplyStream:
                 self._ready.append(piece)
                 continue
             self._head.append(piece)
-            if piece.text or piece.reasoning or piece.tools:
+            if piece.text.strip() or piece.reasoning.strip() or piece.tools:
                 self._open = True
                 self._ready.extend(self._head)
                 self._head.clear()
