@@ -1,0 +1,163 @@
+"""Faults that users of other gateways reported, over real sockets: routing, cooling, accounts of failures (docs/cases.md)."""
+
+import asyncio
+import socket
+from typing import Any
+
+import pytest
+
+from breaker.levels import Level
+from router.errors import AllModelsDown
+from router.topology import WhenDown
+from tests.support.raw_upstream import Bytes, chunk, message, raw_world, stream, whole
+from tests.support.router_world import CATALOG, events, streamed_text
+from upstream.call import Timeouts
+
+FINE = "The tram stops beside the old mill, and a path leads up to the ridge."
+GOOD = whole(message(FINE))
+
+
+def failing(status: int, body: Any = None) -> Bytes:
+    return whole({"error": {"message": "m", "code": None}} if body is None else body, status=status)
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 508, 520, 524, 529, 599])
+async def test_every_status_that_is_not_the_callers_fails_over(status: int, streamed: bool) -> None:
+    async with raw_world({"a": failing(status), "b": stream(FINE) if streamed else GOOD}) as (world, raw):
+        response = await world.ask(stream=streamed)
+        assert response.headers["x-pointsman-model"] == "b"
+        assert raw.asked == ["a", "b"]
+
+
+async def test_a_model_taken_out_of_service_while_a_request_runs_is_not_picked_by_its_retry() -> None:
+    async with raw_world({"b": GOOD, "c": GOOD}) as (world, raw):
+
+        def fails_and_b_is_forced_open(_: dict[str, Any]) -> Bytes:
+            world.guard.at["b"] = Level.OPEN
+            return failing(500)
+
+        raw.answers["a"] = fails_and_b_is_forced_open
+        response = await world.ask()
+        assert response.headers["x-pointsman-model"] == "c"
+        assert raw.asked == ["a", "c"], "no id twice, none that is out of service"
+
+
+async def test_a_tier_that_fails_as_a_whole_leaves_an_attempt_for_the_lower_tier() -> None:
+    answers: dict[str, Any] = dict.fromkeys("abcd", failing(429))
+    tiers = {"a": 0, "b": 0, "c": 0, "d": 1}
+    async with raw_world({**answers, "e": GOOD, "d": GOOD}, names="abcd", priorities=tiers) as (world, raw):
+        for _ in range(5):
+            raw.asked.clear()
+            assert (await world.ask()).headers["x-pointsman-model"] == "d"
+            assert len(set(raw.asked)) == len(raw.asked) == 3
+
+
+async def test_when_every_model_is_out_retry_after_is_the_soonest_return() -> None:
+    async with raw_world({}, when_down=WhenDown.ERROR) as (world, raw):
+        world.guard.at.update(dict.fromkeys("abc", Level.OPEN))
+        now = world.deps.clock.now_s()
+        world.guard.until.update({"a": now + 90, "b": now + 33, "c": now + 600})
+        response = await world.ask()
+        assert response.status_code == 503
+        assert response.headers["retry-after"] in ("33", "32")
+        assert response.json()["error"]["code"] == AllModelsDown.code
+        assert raw.asked == []
+
+
+HARD = {
+    "nobody listens": None,
+    "500": failing(500),
+    "reset in the middle": Bytes(parts=[b'{"id": "c", '], kind="application/json", then="reset"),
+    "HTML under 200": whole(b"<html>502 Bad Gateway</html>", kind="text/html"),
+    "brackets without end": whole(b"[" * 200_000),
+    "silence": whole(b"", then="stall"),
+}
+
+
+@pytest.mark.parametrize("how", HARD)
+async def test_connection_errors_count_against_the_model_as_any_hard_failure(how: str) -> None:
+    answer = HARD[how]
+    given: dict[str, Any] = {"b": GOOD} | ({} if answer is None else {"a": answer})
+    refused = ("a",) if answer is None else ()
+    async with raw_world(given, refused=refused, timeouts=Timeouts(total_s=0.4)) as (world, _):
+        assert (await world.ask()).headers["x-pointsman-model"] == "b"
+        assert world.guard.outcomes == ["a:failed", "b:good"]
+
+
+WRONG = {"error": {"message": "tools[0] is wrong", "type": "invalid_request_error", "param": "tools", "code": None}}
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(failing(400, WRONG), id="400"),
+        pytest.param(failing(422, WRONG), id="422"),
+        pytest.param(failing(500, WRONG), id="recast as 500"),
+        pytest.param(failing(200, WRONG), id="under 200"),
+        pytest.param(failing(200, {"error": {"message": "tools[0] is wrong", "code": 400}}), id="a number under 200"),
+    ],
+)
+async def test_a_clients_bad_request_never_counts_against_a_model_and_is_told(answer: Bytes, streamed: bool) -> None:
+    async with raw_world({"a": answer}) as (world, raw):
+        response = await world.ask(stream=streamed)
+        assert 400 <= response.status_code < 500
+        assert response.json()["error"]["message"] == "tools[0] is wrong"
+        assert world.guard.outcomes == ["a:not_counted"]
+        assert raw.asked == ["a"]
+
+
+async def test_a_model_that_is_gone_is_not_asked_by_the_next_request() -> None:
+    async with raw_world({"a": failing(404), "b": GOOD}) as (world, raw):
+        for _ in range(3):
+            assert (await world.ask()).headers["x-pointsman-model"] == "b"
+        assert raw.asked == ["a", "b", "b", "b"]
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/completions", "/v1/embeddings"])
+async def test_every_endpoint_shares_one_account_of_failures(path: str) -> None:
+    asked = {"model": "main", "messages": [{"role": "user", "content": "x"}], "prompt": "x", "input": "x"}
+    answers: dict[str, Any] = dict.fromkeys("abc", failing(503))
+    async with raw_world(answers) as (world, _):
+        await world.request("POST", path, json=asked)
+        assert world.guard.outcomes == ["a:failed", "b:failed", "c:failed"]
+        assert [t["fault"] for t in world.log.calls[0].attempts] == ["server_error"] * 3
+
+
+async def test_a_phrase_is_marked_and_counts_for_no_model() -> None:
+    async with raw_world(dict.fromkeys("abc", failing(500))) as (world, _):
+        response = await world.ask()
+        assert response.json()["choices"][0]["message"]["content"] in CATALOG.languages["en"].scenes["chat"]
+        assert response.headers["x-pointsman-fallback"] == "phrase"
+        assert response.headers["x-pointsman-model"] == ""
+        assert world.guard.outcomes == ["a:failed", "b:failed", "c:failed"]
+
+
+async def test_a_peer_that_never_accepts_is_left_at_the_connect_limit() -> None:
+    with socket.socket() as full, socket.socket() as first, socket.socket() as second:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        for waiting in (first, second):  # the queue is full now: who comes next gets no answer
+            waiting.setblocking(False)
+            waiting.connect_ex(full.getsockname())
+        async with raw_world({"b": GOOD}, timeouts=Timeouts(connect_s=0.2, total_s=5.0)) as (world, _):
+            endpoint = world.deps.topology.models["a"].endpoints[0]
+            object.__setattr__(endpoint, "base_url", f"http://127.0.0.1:{full.getsockname()[1]}/v1")
+            async with asyncio.timeout(3):
+                response = await world.ask()
+            assert response.headers["x-pointsman-model"] == "b"
+            assert world.log.calls[0].attempts[0]["fault"] == "timeout_connect"
+
+
+async def test_the_headers_and_the_chunks_tell_who_served_not_who_failed() -> None:
+    served = Bytes(
+        parts=[chunk({"content": FINE}, model="real-b"), chunk({}, "stop", model="real-b"), b"data: [DONE]\n\n"]
+    )
+    async with raw_world({"a": failing(500), "b": served}) as (world, _):
+        response = await world.ask(stream=True)
+        got = events(response)
+        assert response.headers["x-pointsman-model"] == got[-2]["pointsman"]["model"] == "b"
+        assert {e["model"] for e in got[:-1]} == {"real-b"}
+        assert streamed_text(response) == FINE
+        assert world.log.calls[0].served_model == "b"
