@@ -4,6 +4,7 @@ Whatever a rule of the engine can flag leaves one of these traces: token trigram
 of marks, a word of many letters, lines that are equal but for their numbers, or a window poor in characters.
 """
 
+import math
 import re
 
 from detector.lines import Lines
@@ -82,7 +83,7 @@ def _least(text: str, end: int, window: str) -> float:
     out there, so that the rule's window reaches further back when there are any.
     """
     reach = text[max(0, end - 720) : end] if _SAME.search(window) else window
-    return 0.4225 * (min(120, len(CJK.findall(reach))) ** 0.92 + 36)
+    return 0.4225 * (math.pow(min(120, len(CJK.findall(reach))), 0.92) + 36)
 
 
 def _few(words: list[str]) -> bool:

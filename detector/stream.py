@@ -18,6 +18,7 @@ from detector.verdict import CLEAN, GateState, Release, Verdict
 from detector.watch import STEP, Watch
 
 GRID = 16  # a suspicion may begin at each of these; verdicts at each STEP = 2 * GRID
+_MARGIN = 1  # the first copy often lacks the blank the others begin with
 _STOPPING = frozenset({GateMode.SPLICE, GateMode.CUT, GateMode.RETRY})
 
 
@@ -68,6 +69,7 @@ class StreamGate:
         self._clean: list[str] = []
         self._clean_chars = 0
         self._held = ""
+        self._suspects: list[tuple[int, int]] = []  # (where a hold would begin, period; 0: in any case)
         self._since: float | None = None
         self._waived = False  # time ran out on this suspicion: not held again until it clears
         self._pending = ""  # what came while suppressing and may prove fresh
@@ -168,7 +170,7 @@ class StreamGate:
                 self._grid = self._edge = stop + GRID
                 out.append(self._record(self._decide(stop, now_s)))
             elif stop == self._edge:
-                self._hold(now_s)
+                self._reach(stop, now_s)
             at = stop
         return "".join(out)
 
@@ -209,6 +211,19 @@ class StreamGate:
                 self._hold(now_s)
         return ""
 
+    def _reach(self, at: int, now_s: float) -> None:
+        """Between two looks a hold was to begin here: it does if the text went on with one of its periods."""
+        new, buf = "".join(self._parts), self._watch.buf
+        going = [
+            (begin, period) for begin, period in self._suspects if (buf[len(buf) - period :] + new).startswith(new)
+        ]
+        self._suspects = going
+        later = min((begin + self._shift for begin, _ in going), default=self._grid)
+        if later <= at:
+            self._hold(now_s)
+        else:
+            self._edge = min(self._grid, later)
+
     def _hold(self, now_s: float) -> None:
         self.state, self._since, self._edge = GateState.HOLDING, now_s, self._grid
         self.counters.holds += 1
@@ -235,14 +250,15 @@ class StreamGate:
         watch = self._watch
         begin = watch.hold_at if local % STEP == 0 else None
         buf, end = watch.buf, local - watch.base
+        self._suspects = [] if begin is None else [(begin, 0)]
         if end < 24:
             return begin
         for period in periods(buf, end, anchor=6, least=1, most=100, tries=3):
             run = run_length(buf, end, period)
-            allowed = local - run + max(32, 2 * period)
+            allowed = local - run + max(32, 2 * period) - _MARGIN
             if allowed < local + GRID and run - period >= max(8, period // 2 - 8):
-                return allowed if begin is None else min(begin, allowed)
-        return begin
+                self._suspects.append((allowed, period))
+        return min((allowed for allowed, _ in self._suspects), default=None)
 
     # -- looping ----------------------------------------------------------------------------------------------------
 

@@ -209,7 +209,8 @@ class Watch:
         if self._score >= 8 and len(window) >= 16 and _wordy(window):
             self.trigram = share = duplicate_share(window) if len(window) >= 24 else 0.0
             recent = duplicate_share(window[-50:])
-            if self._score >= 12 and shape(self.buf[max(0, end - 600) : end]) == "prose":
+            going = self._score >= 20 or (self._score >= 12 and recent > 0.5)
+            if going and shape(self.buf[max(0, end - 600) : end]) == "prose":
                 self.hold_at = at
             dense = share > p.trigram_repeat or (recent > 0.62 and self._score >= 24) or self._score >= 60
             # Nearly everything was said before, in units longer than the window: a paragraph for the third time.

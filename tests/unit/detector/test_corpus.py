@@ -51,7 +51,7 @@ def test_healthy_replies_are_hardly_ever_held() -> None:
             deltas += 1
             held += gate.feed(text[at : at + 6], 0.0).state != "passing"
     # Replies of a 135-million-parameter model say much twice; stronger ones are held less.
-    assert held <= 0.02 * deltas
+    assert held <= 0.003 * deltas
 
 
 def test_most_loops_are_cut_within_the_limits_of_what_may_be_shown() -> None:
