@@ -1,5 +1,6 @@
 """The router over the real upstream client and the real guard, without a socket."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from random import Random
@@ -8,6 +9,7 @@ import httpx
 import pytest
 
 from breaker.guard import Guard
+from breaker.levels import Level
 from breaker.policy import BreakerPolicy
 from router.ports import BreakerGuard, Models
 from store.memory import MemoryCounts, MemoryLease, MemoryProbes, MemoryStates, MemoryTransitions
@@ -139,3 +141,33 @@ async def test_the_callers_mistake_keeps_its_status_and_is_not_retried(stream: b
     assert response.status_code == 400
     assert response.json()["error"]["message"] == "bad tool"
     assert hosts == ["a"]
+
+
+async def test_a_model_that_answers_500_over_and_over_is_asked_no_more_after_two_seconds() -> None:
+    asked = 0
+
+    def answer(host: str, _stream: bool) -> httpx.Response:
+        nonlocal asked
+        asked += host.startswith("a")
+        return httpx.Response(500, json={}) if host.startswith("a") else whole(PROSE)
+
+    world = world_over(answer)
+    guard = world.deps.guard
+    assert isinstance(guard, Guard)
+    running = asyncio.create_task(guard.run())
+    try:
+        for _ in range(100):
+            response = await world.ask()
+            assert response.headers["x-pointsman-model"] == "b"
+            await world.clock.advance(0.1)
+            if guard.levels()["a"] is Level.OPEN:
+                break
+        # Ten requests a second, each asking the model and its spare, for the two seconds that a trip may take.
+        assert 0 < asked <= 2 * 10 * 2
+        asked = 0
+        for _ in range(25):
+            await world.ask()
+        assert asked == 0
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
