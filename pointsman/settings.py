@@ -39,7 +39,7 @@ class EndpointSettings(Part):
     """The name the vendor knows."""
     api_key: SecretStr = SecretStr("")
     extra_body: dict[str, Any] = Field(default_factory=dict)
-    """Fields added to each request body."""
+    """Defaults for fields that a request does not set."""
 
 
 class ModelSettings(Part):

@@ -31,6 +31,7 @@ class Endpoint:
     upstream_model: str
     api_key: str = ""
     extra_body: Mapping[str, Any] | None = None
+    """Defaults for fields that the call does not set."""
 
     def __repr__(self) -> str:
         return f"Endpoint({self.base_url!r}, {self.upstream_model!r}, api_key=***)"

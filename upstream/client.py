@@ -76,7 +76,8 @@ class Upstream:
         return ReplyStream(send, call, timeouts, self._clock, self._gate)
 
     async def _send(self, call: Call, endpoint: Endpoint, timeouts: Timeouts) -> httpx.Response:
-        body = {**call.body, **(endpoint.extra_body or {}), "model": endpoint.upstream_model}
+        # The endpoint's fields are defaults: what the caller asked, and what a retry recipe changed, wins.
+        body = {**(endpoint.extra_body or {}), **call.body, "model": endpoint.upstream_model}
         if call.stream or "stream" in body:
             body["stream"] = call.stream
         url, headers = _address(endpoint.base_url + call.path, endpoint.api_key)

@@ -64,7 +64,7 @@ async def test_the_endpoint_names_the_model_the_key_and_the_extra_fields() -> No
         seen.append(request)
         return httpx.Response(200, json={"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]})
 
-    asked = {"model": "route", "top_k": 1, "unknown": {"kept": 1}}
+    asked = {"model": "route", "unknown": {"kept": 1}}
     attempt = await Upstream(httpx.MockTransport(answer), ManualClock()).complete(
         Call(body=asked, stream=False), ENDPOINT, Timeouts()
     )
@@ -72,7 +72,7 @@ async def test_the_endpoint_names_the_model_the_key_and_the_extra_fields() -> No
     assert str(seen[0].url) == "http://model/v1/chat/completions"
     assert seen[0].headers["authorization"] == "Bearer secret"
     assert json.loads(seen[0].content) == {"model": "real", "top_k": 3, "unknown": {"kept": 1}}
-    assert asked == {"model": "route", "top_k": 1, "unknown": {"kept": 1}}, "the client's body is shared: never changed"
+    assert asked == {"model": "route", "unknown": {"kept": 1}}, "the client's body is shared: never changed"
 
 
 async def test_embeddings_are_carried_and_not_judged() -> None:
@@ -175,3 +175,16 @@ async def test_a_suppressed_loop_that_runs_to_the_end_is_a_fault() -> None:
     attempt, pieces, _ = await stream(looping(""), GatePolicy(mode=GateMode.SUPPRESS))
     assert attempt.fault is Fault.REPETITION
     assert not any(p.finish_reason for p in pieces)
+
+
+async def test_what_the_caller_asked_wins_over_the_endpoints_defaults() -> None:
+    seen: list[dict[str, object]] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(json.loads(request.content))
+        return httpx.Response(200, json={"choices": [{"message": {"content": "fine"}, "finish_reason": "stop"}]})
+
+    upstream = Upstream(httpx.MockTransport(answer), ManualClock())
+    call = Call(body={"messages": [], "top_k": 9}, stream=False)
+    await upstream.complete(call, ENDPOINT, Timeouts())
+    assert seen[0]["top_k"] == 9
