@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from breaker.explain import NAMES
 from monitor.alerts.channel import Message
 
 Language = Literal["zh", "en"]
@@ -59,6 +60,32 @@ _NEXT = {
         "recovering": "Next: back at a 10 % share if the probes pass, open again if not.",
     },
 }
+_REASONS_ZH = {
+    **{reason.value: name for reason, name in NAMES.items()},
+    "cleared": "已回落到解除线以下",
+    "cooled_down": "冷却结束",
+    "probes_passed": "探测通过",
+    "probes_failed": "探测未通过",
+    "probes_timed_out": "探测超时",
+    "operator": "人工操作",
+    "force_expired": "强制状态到期",
+    "flapping": "状态反复",
+}
+_NUMBERS_ZH = {
+    "ratio": "比率",
+    "n": "判定数",
+    "k": "复读数",
+    "line": "线",
+    "same": "同一指纹",
+    "bad": "坏回复",
+    "clean": "好回复",
+    "sessions": "会话数",
+    "stuck": "卡死的流",
+    "streams": "流",
+    "hard": "硬故障",
+    "attempts": "请求数",
+    "errors": "循环错误",
+}
 _WORDS = {
     "zh": {"why": "原因", "numbers": "数据", "at": "时间", "actor": "操作", "id": "告警编号", "test": "测试消息"},
     "en": {"why": "Why", "numbers": "Numbers", "at": "At", "actor": "By", "id": "Alert", "test": "Test message"},
@@ -77,14 +104,24 @@ def render(kind: str, body: Mapping[str, Any], alert_id: str, language: Language
     at = datetime.fromtimestamp(float(body["at"]), UTC)
     lines = [f"**{title}**", _DONE[language][level]]
     if body.get("reasons"):
-        lines.append(f"> {words['why']}: {', '.join(map(str, body['reasons']))}")
+        lines.append(f"> {words['why']}: {', '.join(_reason(str(r), language) for r in body['reasons'])}")
     if body.get("numbers"):
-        lines.append(f"> {words['numbers']}: {', '.join(_number(name, value) for name, value in body['numbers'])}")
+        lines.append(
+            f"> {words['numbers']}: {', '.join(_number(name, value, language) for name, value in body['numbers'])}"
+        )
     if body.get("actor", "breaker") != "breaker":
         lines.append(f"> {words['actor']}: {body['actor']} {body.get('note', '')}".rstrip())
     lines += [f"> {words['at']}: {at:%Y-%m-%d %H:%M:%S} UTC", _NEXT[language][level], f"> {words['id']} `{alert_id}`"]
     return Message(title=title, markdown="\n".join(lines))
 
 
-def _number(name: str, value: float) -> str:
-    return f"{name} {value:.1%}" if "ratio" in name or name == "line" else f"{name} {value:g}"
+def _reason(reason: str, language: Language) -> str:
+    """The rule in words, then its own name, by which documents and the admin JSON know it."""
+    word = _REASONS_ZH.get(reason) if language == "zh" else None
+    return f"{word}（{reason}）" if word else reason
+
+
+def _number(name: str, value: float, language: Language) -> str:
+    short = name.rpartition(".")[2]  # before the dot stands the rule, which the line above names
+    figure = f"{value:.1%}" if "ratio" in name or (short == "line" and value <= 1) else f"{value:g}"
+    return f"{_NUMBERS_ZH.get(short, short) if language == 'zh' else short} {figure}"

@@ -31,6 +31,13 @@ def test_a_message_says_model_level_numbers_and_what_comes_next(language: str) -
         assert part in told.markdown
 
 
+def test_the_robot_says_why_in_words_a_person_on_call_understands() -> None:
+    numbers = [["burst.same", 11], ["burst.sessions", 6]]
+    told = render("transition", {**MOVED, "reasons": ["burst"], "numbers": numbers}, "a:1", "zh").markdown
+    assert "原因: 同一指纹爆发（burst）" in told
+    assert "数据: 同一指纹 11, 会话数 6" in told
+
+
 def test_a_cut_message_keeps_whole_characters_and_lines_within_the_bytes() -> None:
     text = "\n".join("扳道工" * 20 for _ in range(40))
     short = cut(text, 4096)
