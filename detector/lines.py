@@ -46,12 +46,15 @@ class Lines:
         """Whether `items` lines in a row differ only in their numbers."""
         return self._numbered >= items - 1
 
-    def found(self, buf: str, base: int, end: int, items: int, *, final: bool) -> Finding | None:
-        """The finding, if the lines of `buf` (its first character at offset `base`) loop up to `end`."""
+    def found(self, buf: str, base: int, end: int, items: int, *, final: bool, counting: bool) -> Finding | None:
+        """The finding, if the lines of `buf` (its first character at offset `base`) loop up to `end`.
+
+        `counting`: lines that differ only in their numbers are a loop as well.
+        """
         low = max(0, end - 8000)
         if self.rotates(items, final=final):
             unit, begin, onset = self._round(buf[low:end])
-        elif self.counts(items):
+        elif counting and self.counts(items):
             unit, begin, onset = self._count(buf[low:end])
         else:
             return None

@@ -18,6 +18,7 @@ KEEP = 4 * LONG
 _TOKENS = 120
 _SEEN = 540
 _CODE = "(){}[]=<>;_/\\|:@"
+_VERBATIM = 40  # trigrams in a row
 _FEW = 11  # different words in 32: healthy prose shows twice as many
 _SEPARATORS = frozenset("-=_.*#~+·—–…─━═│┃|┄┈ \t\r\n\u3000\u00a0\u2800")
 
@@ -37,6 +38,7 @@ class Watch:
         self._seen: set[tuple[str, str, str]] = set()
         self._older: set[tuple[str, str, str]] = set()
         self._score = 0.0
+        self._same = 0  # trigrams in a row that were said before
         self._armed: Rule | None = None  # a statistical rule that held one check ago
         self._line_at = 0
         self._list = Lines()
@@ -186,6 +188,7 @@ class Watch:
             self._score = self._count(grams)
         else:
             seen.update(grams)
+            self._same = 0 if grams else self._same
             self._score = max(0.0, self._score - 2.0 * len(grams))
         if len(seen) > _SEEN:
             self._older, self._seen = seen, set()
@@ -197,7 +200,9 @@ class Watch:
         for gram in grams:
             if gram in seen or gram in older:
                 score += 1.0
+                self._same += 1
             else:
+                self._same = 0
                 seen.add(gram)
                 score = score - 2.0 if score > 2.0 else 0.0
         return min(score, 400.0)
@@ -214,7 +219,9 @@ class Watch:
                 self.hold_at = at
             dense = share > p.trigram_repeat or (recent > 0.62 and self._score >= 24) or self._score >= 60
             # Nearly everything was said before, in units longer than the window: a paragraph for the third time.
-            again = self._score >= 130 and shape(self.buf[max(0, end - 600) : end]) == "prose"
+            again = self._score >= 130 and shape(self.buf[:end]) == shape(self.buf[max(0, end - 600) : end]) == "prose"
+            # Far copies must be word for word: claims of a patent and steps of a proof share long phrases, too.
+            dense, again = (dense, again) if share > 0.4 or self._same >= _VERBATIM else (False, False)
             if self._score >= 14 and (again or (dense and self._really(end))):
                 rule = Rule.TRIGRAM
         if (
@@ -307,7 +314,9 @@ class Watch:
             return None
         self._line_at = self.base + stop
         self._list.take(self.buf[begin:stop])
-        return self._list.found(self.buf, self.base, end, self.profile.list_items, final=final)
+        # What a program prints counts by trade; only items that come round are a loop there.
+        printed = self.buf.count("```", 0, end) % 2 == 1
+        return self._list.found(self.buf, self.base, end, self.profile.list_items, final=final, counting=not printed)
 
 
 def shown_limit(period: int) -> int:
@@ -324,6 +333,8 @@ def _symbol_limit(unit: str, copies: int) -> int:
     """Least length of a run of symbols that is no decoration."""
     if unit.isspace():
         return 1000
+    if "|" in unit and "\n" in unit:
+        return 1000  # rows of a table or a form to be filled in
     if set(unit) <= _SEPARATORS:
         return 300 if len(unit) == 1 or "\n" in unit or copies >= 64 else 400
     if unit.isascii():
