@@ -14,7 +14,7 @@ _MARKS_ONLY = re.compile(r"[\W_]{48,}")
 _BLANKS = " " * 112  # of ASCII the symbol rule wants 120
 _MARKS, _WORDLESS = 12, re.compile(r"[\W\d_]{120,}")  # list marks alone, which leave no token
 _DIGITS = re.compile(r"\d+")
-_SAME = re.compile(r"([\W_])\1")
+_SAME = re.compile(r"([\W_])\1+")
 _NO_DIGITS = {ord(c): None for c in "0123456789"}
 _LEAD = "-*+•·#>\"'([ \t.)、:：,;"
 _LONGEST_WORD = 23  # four copies of a longer one pass the width of a cycle
@@ -82,13 +82,20 @@ def _least(text: str, end: int, window: str) -> float:
     That is at most 36 letters, digits and marks, and n**0.92 of n CJK characters. Marks said twice in a row are left
     out there, so that the rule's window reaches further back when there are any.
     """
-    reach = text[max(0, end - 720) : end] if _SAME.search(window) else window
-    return 0.4225 * (math.pow(min(120, len(CJK.findall(reach))), 0.92) + 36)
+    reach = _SAME.sub(r"\1", text[max(0, end - 720) : end])[-120:] if _SAME.search(window) else window
+    return 0.4225 * (math.pow(len(CJK.findall(reach)), 0.92) + 36)
 
 
 def _few(words: list[str]) -> bool:
-    """Whether 32 words in a row are few different ones; any 48 hold 32 that begin at a multiple of 16."""
-    return any(len(set(words[at : at + 32])) <= 14 for at in range(0, len(words) - 31, 16))
+    """Whether 32 words in a row are few different ones; any 48 hold 32 that begin at a multiple of 16.
+
+    With 20 numbers among the 32, those 48 are no words to the engine.
+    """
+    for at in range(0, len(words) - 31, 16):
+        window = words[at : at + 32]
+        if len(set(window)) <= 11 and sum(map(str.isdigit, window)) < 20:
+            return True
+    return False
 
 
 def _said_again(words: list[str]) -> bool:
