@@ -5,9 +5,7 @@ itself (measured: about 140 microseconds); everything else is FastAPI.
 """
 
 import asyncio
-import contextlib
 import logging
-import math
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -18,25 +16,21 @@ from base.ids import new_request_id
 from breaker.share import phrase_only
 from router.errors import (
     BadRequest,
-    Internal,
     NotOffered,
     RouterError,
-    ShuttingDown,
     TooLarge,
     TooMany,
     UnknownRoute,
 )
-from router.journey import ABANDONED_STATUS, Answer, Deps, Journey
+from router.journey import ABANDONED_STATUS, Deps, Journey
 from router.serve import serve_stream, serve_whole
 from router.sse import encode
 from router.stream_out import SseOut
+from router.telling import end_failed, internal, send_answer, send_error, send_last, stopping
 from router.wire import Kind, parse_chat
 
 log = logging.getLogger("pointsman.router")
 PATHS = {f"/v1{kind.value}": kind for kind in Kind}
-_JSON = (b"content-type", b"application/json")
-LAST_WORDS_S = 1.0
-"""How long a client that reads slowly may hold up the end of a request that we failed, seconds."""
 
 
 class ClientGone(Exception):
@@ -93,7 +87,7 @@ def build_app(deps: Deps, *, lifespan: Any = None) -> RouterApp:
 
     @app.exception_handler(Exception)
     async def failed(request: Request, error: Exception) -> Response:
-        return _json(500, _internal(new_request_id()).shape())
+        return _json(500, internal(new_request_id()).shape())
 
     @app.exception_handler(HTTPException)
     async def plain(request: Request, error: Exception) -> Response:
@@ -119,7 +113,7 @@ class ModelEndpoint:
         request_id = new_request_id()
         if self._in_flight >= deps.policy.max_in_flight:
             error = TooMany("too many requests at once", code="too_many_requests", retry_after_s=1.0)
-            await _send_error(send, error, request_id)
+            await send_error(send, error, request_id)
             deps.metrics.refused.labels(error.code).inc()
             return
         self._in_flight += 1
@@ -134,16 +128,16 @@ class ModelEndpoint:
             journey = await self._admitted(scope, receive, request_id)
         except RouterError as error:
             deps.metrics.refused.labels(error.code).inc()
-            await _send_error(send, error, request_id)
+            await send_error(send, error, request_id)
         except ClientGone:
             deps.metrics.refused.labels("abandoned").inc()
         except asyncio.CancelledError:
-            await _send_last(send, request_id, _stopping())
+            await send_last(send, request_id, stopping())
             raise
         except Exception:
             log.exception("request %s failed inside the router", request_id)
             deps.metrics.refused.labels("internal_error").inc()
-            await _send_last(send, request_id, _internal(request_id))
+            await send_last(send, request_id, internal(request_id))
         else:
             await self._serve(journey, receive, send)
 
@@ -177,20 +171,20 @@ class ModelEndpoint:
             answer = await (serve_stream(journey, out) if journey.request.stream else serve_whole(journey))
             if answer is not None:
                 status = answer.status
-                await _send_answer(send, answer)
+                await send_answer(send, answer)
             else:
                 await out.end()
         except asyncio.CancelledError:
             if not gone.is_set():  # somebody else's cancellation: the server is going down
                 status, journey.code = 503, "shutting_down"
-                await _end_failed(send, out, journey, _stopping())
+                await end_failed(send, out, journey, stopping())
                 raise
             task.uncancel()
             status, journey.code = ABANDONED_STATUS, "abandoned"
         except Exception:
             log.exception("request %s failed inside the router", journey.id)
             status, journey.code = 500, "internal_error"
-            await _end_failed(send, out, journey, _internal(journey.id))
+            await end_failed(send, out, journey, internal(journey.id))
         finally:
             out.close()
             watcher.cancel()
@@ -227,46 +221,6 @@ async def _body(receive: Receive, headers: dict[str, str], limit: int) -> bytes:
         parts.append(part)
         if not message.get("more_body", False):
             return parts[0] if len(parts) == 1 else b"".join(parts)
-
-
-async def _send_answer(send: Send, answer: Answer) -> None:
-    headers = [*answer.headers, (b"content-length", str(len(answer.body)).encode())]
-    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-    await send({"type": "http.response.body", "body": answer.body})
-
-
-async def _send_error(send: Send, error: RouterError, request_id: str) -> None:
-    headers = [(b"x-request-id", request_id.encode()), _JSON]
-    if error.retry_after_s is not None:
-        headers.append((b"retry-after", str(max(1, math.ceil(error.retry_after_s))).encode()))
-    await _send_answer(send, Answer(status=error.status, body=encode(error.shape()), headers=tuple(headers)))
-
-
-async def _end_failed(send: Send, out: SseOut, journey: Journey, error: RouterError) -> None:
-    """End a request that we failed: an answer, or the last event of its stream."""
-    if not out.started:
-        await _send_last(send, journey.id, error)
-        return
-    with contextlib.suppress(Exception):
-        async with asyncio.timeout(LAST_WORDS_S):
-            # No [DONE] and no finish reason: a reply that we broke off must not look like a whole one.
-            await out.event(encode(error.shape()))
-            await out.end()
-
-
-async def _send_last(send: Send, request_id: str, error: RouterError) -> None:
-    """Tell the client of our own failure; it may have gone meanwhile, or read slowly."""
-    with contextlib.suppress(Exception):
-        async with asyncio.timeout(LAST_WORDS_S):
-            await _send_error(send, error, request_id)
-
-
-def _stopping() -> RouterError:
-    return ShuttingDown("this server is stopping; ask again")
-
-
-def _internal(request_id: str) -> RouterError:
-    return Internal(f"internal error; the request id is {request_id}")
 
 
 def _written_down(journey: Journey, status: int) -> None:
