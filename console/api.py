@@ -23,6 +23,8 @@ from breaker.ports import StoreUnavailable
 from breaker.snapshot import Snapshot, Transition
 from console.ports import Audit, Fleet, History
 
+FORCED_MINUTES = 60.0
+
 
 class AdminError(PointsmanError):
     """An admin request that is refused; says what to mend."""
@@ -45,7 +47,7 @@ class Act(BaseModel):
 
 
 class Force(Act):
-    """`minutes`: how long the mode lasts; None: until it is changed. Ignored for mode auto."""
+    """`minutes`: how long a forced mode lasts (an hour unless said: none is for ever); observe may last until changed."""
 
     mode: Mode
     minutes: Annotated[float, Field(gt=0, le=7 * 24 * 60)] | None = None
@@ -84,7 +86,8 @@ def admin_routes(fleet: Fleet, audit: Audit, history: History, token_hashes: Col
     @routes.post("/models/{model:path}/force")
     async def force(model: str, act: Force) -> dict[str, Any]:
         _known(fleet, model)
-        until = fleet.now_s() + act.minutes * 60 if act.minutes is not None else 0.0
+        minutes = act.minutes or (FORCED_MINUTES if act.mode in (Mode.FORCED_OPEN, Mode.FORCED_NORMAL) else 0.0)
+        until = fleet.now_s() + minutes * 60 if minutes and act.mode is not Mode.AUTO else 0.0
         details = {"mode": act.mode.value, "until": until}
         await audit.record(actor=act.actor, action="force", target=model, reason=act.reason, details=details)
         return _snapshot(await _done(fleet.force(model, act.mode, act.actor, act.reason, until)))

@@ -18,7 +18,10 @@ def status(
     token: str = typer.Option("", help=f"Admin token; else the environment's {VARIABLE}."),
 ) -> None:
     """Show level, mode, shares and the 10-minute rate. Exit 1: the service did not tell."""
-    headers = {"authorization": f"Bearer {token or os.environ.get(VARIABLE, '')}"}
+    if not (token := token or os.environ.get(VARIABLE, "")):
+        typer.echo(f"pointsman: an admin token is needed: --token or {VARIABLE}", err=True)
+        raise typer.Exit(2)
+    headers = {"authorization": f"Bearer {token}"}
     try:
         answer = httpx.get(f"{url.rstrip('/')}/admin/models", headers=headers, timeout=10)
         told = answer.json()

@@ -26,8 +26,8 @@ from pointsman.monitoring import Doors, doors_of
 from pointsman.settings import Settings, parse
 
 SCRIPTED = "pointsman.demo.scripted"
-MAX_TOKENS = 300
-"""Enough to see a loop, and an answer within seconds: the model writes some 100 tokens a second on two cores."""
+MAX_TOKENS = 160
+"""Enough to see a loop; on a busy machine the model writes some 35 tokens a second, so this is five seconds."""
 WANTED_PORTS = (8080, 8081)
 
 
@@ -96,7 +96,9 @@ def _welcome(doors: Doors, settings: Settings, real: bool) -> str:
     lines = [
         f"clients:   {urls[0]}/v1  (routes: {', '.join(settings.routes)})",
         *(f"operators: {url}/admin/models" for url in urls[1:]),
-        *([f"admin token, shown once: {doors.new_token}"] if doors.new_token else []),
+        f"admin token, shown once: {doors.new_token}"
+        if doors.new_token
+        else "admin token: the one from the first start; to make a new one, delete var/demo/admin_token.sha256",
         f"health:    {urls[0]}/readyz   metrics: {urls[0]}/metrics",
         "",
         "try:",

@@ -154,3 +154,11 @@ async def test_a_wrong_path_is_told_in_openai_shape_and_not_in_the_framework_s_o
         answer = await client.request(method, path)
     assert answer.status_code == status
     assert f"{method} {path}" in answer.json()["error"]["message"]
+
+
+async def test_a_forced_mode_without_minutes_lasts_an_hour_and_not_for_ever() -> None:
+    world = World()
+    async with client_of(world) as client:
+        answer = await client.post("/admin/models/acme/large/force", json={"mode": "forced_open", "reason": "because"})
+    assert answer.status_code == 200
+    assert answer.json()["mode_until"] == 1_000.0 + 3_600.0

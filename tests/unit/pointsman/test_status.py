@@ -21,12 +21,14 @@ ROW = {
 }
 
 
-def asked(monkeypatch: pytest.MonkeyPatch, answer: httpx.Response, *arguments: str) -> tuple[int, str]:
+def asked(
+    monkeypatch: pytest.MonkeyPatch, answer: httpx.Response, *arguments: str, token: str = "pma-test"
+) -> tuple[int, str]:
     def get(url: str, **_: Any) -> httpx.Response:
         return answer
 
     monkeypatch.setattr(module.httpx, "get", get)
-    result = CliRunner().invoke(app, ["status", *arguments], env={"COLUMNS": "160"})
+    result = CliRunner().invoke(app, ["status", *arguments], env={"COLUMNS": "160", "POINTSMAN_ADMIN_TOKEN": token})
     return result.exit_code, result.output
 
 
@@ -49,3 +51,9 @@ def test_a_wrong_token_is_told_and_exits_with_1(monkeypatch: pytest.MonkeyPatch)
     code, out = asked(monkeypatch, refused)
     assert code == 1
     assert "send an admin token" in out
+
+
+def test_without_a_token_it_says_how_to_give_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    code, out = asked(monkeypatch, httpx.Response(200, json={}), token="")
+    assert code == 2
+    assert "--token" in out
