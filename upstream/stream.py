@@ -142,7 +142,7 @@ class ReplyStream:
             await self._end(self._fault)
 
     async def _connect(self) -> None:
-        response = await self._within(self._send())
+        response = await self._within(self._send)
         self._response = response
         encoded = response.headers.get("content-encoding", "identity") != "identity"
         assert isinstance(response.stream, httpx.AsyncByteStream)
@@ -151,7 +151,7 @@ class ReplyStream:
         if success and "json" not in response.headers.get("content-type", ""):
             return
         body = b""
-        while len(body) < MAX_ERROR_BYTES and (part := await self._within(anext(self._body, None))) is not None:
+        while len(body) < MAX_ERROR_BYTES and (part := await self._within(self._part)) is not None:
             body += part
         try:
             decoded = msgspec.json.decode(body)
@@ -166,10 +166,10 @@ class ReplyStream:
         """The next bytes; None at the end; _TICK when a holding gate wants to be asked. Raises TimedOut."""
         assert self._body is not None
         if not self._held and self._reading is None:
-            return await self._within(anext(self._body, None))
+            return await self._within(self._part)
         # A read that is cancelled kills the body's generator, so while a gate holds the read is a task of its own that outlives the tick.
         if self._reading is None:
-            self._reading = asyncio.ensure_future(_next(self._body))
+            self._reading = asyncio.ensure_future(self._part())
         left = self._left_s()
         wait = min(left, TICK_S) if self._held else left
         done, _ = await asyncio.wait({self._reading}, timeout=self._clock.real_s(wait))
@@ -180,11 +180,16 @@ class ReplyStream:
             raise self._timed_out()
         return _TICK
 
-    async def _within(self, what: Awaitable[_T]) -> _T:
+    async def _part(self) -> bytes | None:
+        assert self._body is not None
+        return await anext(self._body, None)
+
+    async def _within(self, ask: Callable[[], Awaitable[_T]]) -> _T:
+        # Asked for only here: when the limit has passed already nothing is begun that nobody would await.
         limit = asyncio.timeout(self._clock.real_s(self._left_s()))
         try:
             async with limit:
-                return await what
+                return await ask()
         except TimeoutError:
             if limit.expired():
                 raise self._timed_out() from None
@@ -399,10 +404,6 @@ def _gates(call: Call, policy: GatePolicy) -> list[StreamGate | None]:
         return [text, None]
     quiet = policy.model_copy(update={"mode": GateMode.SUPPRESS})
     return [text, StreamGate(quiet, repetition_allowed=allowed)]
-
-
-async def _next(body: AsyncIterator[bytes]) -> bytes | None:
-    return await anext(body, None)
 
 
 def without_end(data: bytes) -> bytes:

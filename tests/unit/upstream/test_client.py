@@ -1,6 +1,8 @@
 """A conversation without a socket: what is asked, what is handed on, what the attempt says."""
 
+import gc
 import json
+import warnings
 from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
@@ -188,3 +190,32 @@ async def test_what_the_caller_asked_wins_over_the_endpoints_defaults() -> None:
     call = Call(body={"messages": [], "top_k": 9}, stream=False)
     await upstream.complete(call, ENDPOINT, Timeouts())
     assert seen[0]["top_k"] == 9
+
+
+async def test_a_limit_that_passed_while_reading_leaves_no_read_unawaited() -> None:
+    clock = ManualClock()
+
+    class Pings(httpx.AsyncByteStream):
+        """Each read takes longer than the limit and brings no text."""
+
+        def __aiter__(self) -> "Pings":
+            return self
+
+        async def __anext__(self) -> bytes:
+            clock.tick(1_000)
+            return b": ping\n\n"
+
+        async def aclose(self) -> None: ...
+
+    class Transport(httpx.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            return httpx.Response(200, headers={"content-type": "text/event-stream"}, stream=Pings())
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        reply = Upstream(Transport(), clock).stream(Call(body={}, stream=True), ENDPOINT, Timeouts())
+        assert [piece async for piece in reply] == []
+        gc.collect()
+    assert reply.attempt is not None
+    assert reply.attempt.fault is not None and "timeout" in reply.attempt.fault.value
+    assert not [str(w.message) for w in told if "never awaited" in str(w.message)]
