@@ -4,8 +4,9 @@ Every foreign exception becomes breaker.ports.StoreUnavailable here and nowhere 
 """
 
 import asyncio
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from sqlalchemy import Table, event
@@ -44,10 +45,16 @@ def open_engine(url: str) -> AsyncEngine:
 
 
 def _sqlite_settings(connection: Any, _record: object) -> None:
-    """WAL lets readers go on while one writer writes; NORMAL may lose the last moment in a power cut, never the file."""
+    """WAL lets readers go on while one writer writes; NORMAL may lose the last moment in a power cut, never the file.
+
+    The switch to WAL does not wait for a lock as other statements do, and it stays in the file: who finds it locked
+    goes on, since either somebody else is switching it now or the next connection will.
+    """
     cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", f"busy_timeout={int(TIMEOUT_S * 1000)}"):
+    for pragma in (f"busy_timeout={int(TIMEOUT_S * 1000)}", "synchronous=NORMAL"):
         cursor.execute(f"PRAGMA {pragma}")
+    with suppress(sqlite3.OperationalError):
+        cursor.execute("PRAGMA journal_mode=WAL")
     cursor.close()
 
 
