@@ -7,6 +7,8 @@ slot cannot be claimed does not run.
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from monitor.alerts.alert import Alert
+
 
 class Owed(Protocol):
     """One message owed to one channel. `tries` counts marks so far; `body` is the alert, field by field."""
@@ -46,4 +48,16 @@ class JobSlots(Protocol):
 
     async def finish(self, job: str, slot: str, fence: int, now: float, *, error: str = "") -> bool:
         """Mark it done, or failed with `error`; False if a leader of a higher fence has it now."""
+        ...
+
+
+class AlertDesk(Protocol):
+    """Where findings are handed in. All methods raise breaker.ports.StoreUnavailable: hand in again."""
+
+    async def fire(self, alert: Alert) -> None:
+        """The condition holds; repeating it is harmless."""
+        ...
+
+    async def resolve(self, alert: Alert) -> None:
+        """It holds no more; `alert.facts` say how it ended. One that was never fired is ignored."""
         ...
