@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from base.faults import Fault
+from base.feedback import FeedbackKind, FeedbackSource
 from breaker.levels import Level
 from breaker.outcome import Outcome
 from breaker.snapshot import Snapshot
@@ -59,6 +60,52 @@ class FailedReply:
     fingerprint: str
     onset: int | None
     excerpt: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """A request as feedback needs it: whose it was, when, and which model really answered (empty: a phrase)."""
+
+    request_id: str
+    app: str
+    model: str
+    route: str
+    scene: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feedback:
+    """One person's word about one reply. `answered` None: not looked up yet, because SQL did not answer.
+
+    `id` is drawn when it comes in, so that a batch written twice stays one row; `user_hash` stands for the person.
+    """
+
+    id: str
+    request_id: str
+    app: str
+    user_hash: str
+    at: float
+    kind: FeedbackKind
+    source: FeedbackSource
+    note: str = ""
+    answered: Answered | None = None
+
+
+class FeedbackLog(Protocol):
+    """What feedback is kept in. `add` hands over and returns; the others look up and raise StoreUnavailable."""
+
+    def add(self, feedback: Feedback) -> None: ...
+
+    async def answered(self, request_id: str) -> Answered | None: ...
+
+    async def near(self, app: str, session: str, at: float, within_s: float) -> Answered | None:
+        """The request of that session nearest to `at`, at most `within_s` away."""
+        ...
+
+    async def filed(self, app: str, user_hash: str, request_id: str) -> bool:
+        """Whether that person has spoken of that reply before."""
+        ...
 
 
 class CallLog(Protocol):

@@ -16,6 +16,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
 )
 
 metadata = MetaData(
@@ -50,6 +51,7 @@ call = Table(
     Column("tokens_out", BigInteger, nullable=False),
     Index(None, "served_model", "at"),
     Index(None, "app", "at"),
+    Index(None, "session", "at"),
 )
 
 failed_reply = Table(
@@ -130,9 +132,44 @@ app_key = Table(
     Column("hint", String(16), nullable=False),
     Column("routes", JSON),
     Column("per_minute", Integer),
+    Column("tokens_per_minute", BigInteger),
+    Column("max_concurrent", Integer),
+    Column("support", Boolean, nullable=False, server_default=false()),
     Column("created_at", Double, nullable=False),
     Column("created_by", String(128), nullable=False),
     Column("revoked_at", Double),
+)
+
+admin_token = Table(
+    "admin_token",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("name", String(128), nullable=False),
+    Column("role", String(16), nullable=False),
+    Column("hash", String(64), nullable=False, unique=True),
+    Column("hint", String(16), nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("created_by", String(128), nullable=False),
+    Column("revoked_at", Double),
+)
+
+feedback = Table(
+    "feedback",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("request_id", String(64), nullable=False, index=True),
+    Column("model", String(128), nullable=False),  # that answered; empty: a phrase
+    Column("app", String(128), nullable=False),  # whose request it was
+    Column("user_hash", String(64), nullable=False),
+    Column("at", Double, nullable=False, index=True),
+    Column("asked_at", Double, nullable=False),
+    Column("kind", String(32), nullable=False),
+    Column("source", String(16), nullable=False),
+    Column("route", String(128), nullable=False),
+    Column("scene", String(128), nullable=False),
+    Column("note", Text, nullable=False),
+    UniqueConstraint("app", "user_hash", "request_id"),
+    Index(None, "model", "at"),
 )
 
 job_run = Table(

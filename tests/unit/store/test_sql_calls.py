@@ -6,9 +6,10 @@ import pytest
 
 from breaker.ports import StoreUnavailable
 from router.ports import CallRow
-from store import sql_calls
-from store.sql_calls import BATCH_ROWS, BATCH_S, SqlCallLog
+from store import sql_queue
+from store.sql_calls import SqlCallLog
 from store.sql_link import open_engine
+from store.sql_queue import BATCH_ROWS, BATCH_S
 from tests.support.clock import ManualClock
 
 
@@ -29,7 +30,7 @@ class Written(SqlCallLog):
         self.tries = 0
         self.down = False
 
-    async def _write(self, batch: Sequence[sql_calls.Row]) -> None:
+    async def _write(self, batch: Sequence[sql_queue.Row]) -> None:
         self.tries += 1
         if self.down:
             raise StoreUnavailable
