@@ -14,6 +14,8 @@ from detector.verdict import LoopClass, Verdict
 
 KEPT_MIN = 130
 KEPT_FAST_S = 300
+SETTLE_S = 30.0
+"""A closed minute is written once more when it has been still for so long: a failover may have lost the last writes."""
 TOP_MARKS = 64
 CAPPED_SESSIONS = 64
 
@@ -83,6 +85,9 @@ class LocalCounters:
         self._sent_minutes: set[MinuteKey] = set()
         self._sent_fast: set[FastKey] = set()
         self._streaks: dict[str, HardStreak] = {}
+        self._settled_to = 0
+        self.written: set[str] = set()
+        """Models whose counts the store has taken from this writer before."""
 
     def note(
         self,
@@ -181,19 +186,40 @@ class LocalCounters:
         streak = self._streaks.get(model)
         return streak if streak is not None and streak.failures else None
 
-    def dirty(self) -> tuple[list[MinuteRow], list[FastRow]]:
-        """Rows that changed since they were last written. Call `flushed` once they are kept; without it they come again."""
+    def dirty(self, limit: int | None = None) -> tuple[list[MinuteRow], list[FastRow]]:
+        """Rows that changed since they were last written, oldest first, at most `limit` minutes.
+
+        Call `flushed` once they are kept; without it they come again.
+        """
         self._sent_minutes |= self._dirty_minutes
         self._sent_fast |= self._dirty_fast
         self._dirty_minutes, self._dirty_fast = set(), set()
-        minutes = [self._minute_row(key) for key in sorted(self._sent_minutes) if key in self._minutes]
+        due = sorted(key for key in self._sent_minutes if key in self._minutes)
+        if limit is not None and len(due) > limit:
+            # The running minute first: levels are decided on it while the older ones still follow.
+            due = due[-limit:]
+        minutes = [self._minute_row(key) for key in due]
         fast = [self._fast_row(key) for key in sorted(self._sent_fast) if key in self._fast]
         return minutes, fast
+
+    def resend(self) -> None:
+        """Everything kept counts as unwritten: the store may have lost any of it."""
+        self._sent_minutes |= self._minutes.keys()
+        self._sent_fast |= self._fast.keys()
+
+    def settle(self, now_s: float) -> None:
+        """Let each minute that closed `SETTLE_S` ago be written once more."""
+        closed = int((now_s - SETTLE_S) // MINUTE_S)
+        if closed > self._settled_to:
+            self._sent_minutes |= {key for key in self._minutes if self._settled_to <= key[0] < closed}
+            self._settled_to = closed
 
     def flushed(self, minutes: Sequence[MinuteRow], fast: Sequence[FastRow]) -> None:
         """The rows of the last `dirty` are kept; what changed meanwhile stays dirty."""
         self._sent_minutes -= {(row.minute, row.model, row.scope) for row in minutes}
         self._sent_fast -= {(row.bucket, row.model) for row in fast}
+        self._sent_minutes &= self._minutes.keys()
+        self._sent_fast &= self._fast.keys()
 
     def trim(self, now_s: float) -> None:
         """Drop what is older than 130 minutes (5 minutes for the buckets): no rule looks that far."""

@@ -15,6 +15,7 @@ class EvidenceKind(StrEnum):
     COMPLAINTS = "complaints"  # numbers: users, chance
     HOURLY = "hourly"  # the abnormal flag: shown and alerted until it expires, moves no level
     HARD_IN_A_ROW = "hard_in_a_row"  # numbers: failures, quiet_s
+    DETECTOR_SUSPECT = "detector_suspect"  # of the whole fleet; numbers: until, models (breaker/fleet.py)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +36,9 @@ class Evidence:
 
 class EvidenceStore(Protocol):
     """Evidence records. Methods raise StoreUnavailable; without a store the counts alone decide."""
+
+    async def add(self, evidence: Evidence) -> bool:
+        """File one record; False when its id is already known for that model."""
 
     async def evidence(self, model: str) -> Sequence[Evidence]:
         """Records of the model that are still valid, oldest first."""

@@ -1,37 +1,100 @@
 """What no single model can tell: is it the detector that went wrong, and are too many models open?
 
-In:  all snapshots and one proposed move.  Out: the move that is allowed, or None.  Source: BREAKER.md, Opening safely.
+In:  all snapshots, the moves proposed in one evaluation, the hold in force.  Out: the moves that are allowed.
+Nothing is remembered here: who breached when stands in the documents, and a hold is an evidence record of the fleet,
+so an evaluator that takes over decides as the one before it would have.  Source: BREAKER.md, Opening safely.
 """
 
-import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from breaker.evidence import Evidence, EvidenceKind
 from breaker.levels import Level, Mode, Reason
 from breaker.policy import BreakerPolicy
 from breaker.snapshot import Snapshot
 
-log = logging.getLogger(__name__)
-
+FLEET = "*"
+"""The `model` of evidence that is about all models together."""
 BY_RATIO = frozenset(
     {Reason.RATIO_10M, Reason.RATIO_30M, Reason.ROLLING_15M, Reason.LOW_TRAFFIC_30, Reason.TREND, Reason.BURST}
 )
+Move = tuple[Snapshot, Snapshot]
+"""Where a model stands, and where it asks to go."""
 
 
-def by_ratio_only(move: Snapshot) -> bool:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hold:
+    """Moves by ratio wait from `began_at` until `until`, because `models` breached at once."""
+
+    began_at: float
+    until: float
+    models: int
+
+
+def by_ratio_only(reasons: Iterable[Reason]) -> bool:
     """Whether repeats alone asked for it; stuck streams, hard failures and forced moves are never held."""
-    return set(move.reasons) - {Reason.FLAPPING} <= BY_RATIO
+    return set(reasons) - {Reason.FLAPPING} <= BY_RATIO
 
 
-def detector_suspect(newly: Mapping[str, float], models: int, now_s: float, policy: BreakerPolicy) -> bool:
-    """Whether all of >= 3 models (two thirds of >= 5) newly breached by ratio within 5 minutes.
+def newly_breached(states: Mapping[str, Snapshot], proposed: Sequence[Move], now_s: float, window_s: float) -> set[str]:
+    """Models that left HEALTHY by ratio within the last `window_s` seconds, or ask to now."""
+    asking = {
+        here.model
+        for here, moved in proposed
+        if moved.mode is Mode.AUTO and here.level is Level.HEALTHY and by_ratio_only(moved.reasons)
+    }
+    left = {
+        told.model
+        for snapshot in states.values()
+        for told in snapshot.transitions
+        if told.at > now_s - window_s
+        and told.enforced
+        and told.from_level is Level.HEALTHY
+        and told.to_level is not Level.HEALTHY
+        and told.reasons
+        and by_ratio_only(told.reasons)
+    }
+    return asking | left
 
-    `newly`: model -> moment of its first breach of this episode.
-    """
-    recent = sum(1 for at in newly.values() if at > now_s - policy.suspect_window_s)
+
+def detector_suspect(breached: int, models: int, policy: BreakerPolicy) -> bool:
+    """Whether so many of `models` newly breached that the detector is the likelier cause: all of >= 3, 2/3 of >= 5."""
     if models >= policy.suspect_large_fleet:
-        return 3 * recent >= 2 * models
-    return models >= policy.suspect_models and recent == models
+        return 3 * breached >= 2 * models
+    return models >= policy.suspect_models and breached == models
+
+
+def begun_hold(
+    states: Mapping[str, Snapshot], proposed: Sequence[Move], last: Hold | None, policy: BreakerPolicy, now_s: float
+) -> Hold | None:
+    """The hold that begins now, if one does. One that just ended does not begin again by the same breach."""
+    if last is not None and now_s < last.until + policy.suspect_window_s:
+        return None
+    breached = newly_breached(states, proposed, now_s, policy.suspect_window_s)
+    if not proposed or not detector_suspect(len(breached), len(states), policy):
+        return None
+    return Hold(began_at=now_s, until=now_s + policy.suspect_hold_s, models=len(breached))
+
+
+def as_evidence(hold: Hold, policy: BreakerPolicy) -> Evidence:
+    """The record by which the fleet knows of a hold: kept until another may begin."""
+    return Evidence(
+        id=f"suspect:{hold.began_at:.0f}",
+        kind=EvidenceKind.DETECTOR_SUSPECT,
+        model=FLEET,
+        found_at=hold.began_at,
+        valid_until=hold.until + policy.suspect_window_s,
+        numbers=(("until", hold.until), ("models", float(hold.models))),
+    )
+
+
+def hold_in(found: Iterable[Evidence]) -> Hold | None:
+    """The latest hold among the fleet's evidence."""
+    kept = [e for e in found if e.kind is EvidenceKind.DETECTOR_SUSPECT]
+    last = max(kept, key=lambda e: e.number("until"), default=None)
+    if last is None:
+        return None
+    return Hold(began_at=last.found_at, until=last.number("until"), models=int(last.number("models")))
 
 
 def over_open_cap(states: Mapping[str, Snapshot], move: Snapshot, policy: BreakerPolicy) -> bool:
@@ -79,45 +142,32 @@ def lowered(here: Snapshot, move: Snapshot, why: Reason) -> Snapshot | None:
 
 
 class FleetRules:
-    """Remembers which models breached when, so that a sudden breach of all is first taken for the detector's."""
+    """The rules over all models; `cap_hits` counts how often a model was kept in service by `max_open_ratio`."""
 
-    def __init__(self, models: Sequence[str], policy: BreakerPolicy, keep_last: Sequence[Sequence[str]]) -> None:
-        self._models, self._policy = tuple(models), policy
+    def __init__(self, keep_last: Sequence[Sequence[str]] = ()) -> None:
         self._keep_last = tuple(tuple(route) for route in keep_last)
-        self._newly: dict[str, float] = {}
-        self._held_until = 0.0
         self._capped: set[str] = set()
-        self.suspect = False
         self.cap_hits = 0
 
-    def note_breach(self, here: Snapshot, moved: Snapshot, now_s: float) -> None:
-        """Remember that a healthy model asks to go up by ratio. Once for all models before any is allowed."""
-        if moved.mode is Mode.AUTO and here.level is Level.HEALTHY and by_ratio_only(moved):
-            episode_s = self._policy.suspect_window_s + self._policy.suspect_hold_s
-            if now_s - self._newly.get(here.model, float("-inf")) > episode_s:
-                self._newly[here.model] = now_s
-
-    def allowed(self, states: Mapping[str, Snapshot], here: Snapshot, moved: Snapshot, now_s: float) -> Snapshot | None:
+    def allowed(
+        self,
+        states: Mapping[str, Snapshot],
+        here: Snapshot,
+        moved: Snapshot,
+        hold: Hold | None,
+        policy: BreakerPolicy,
+        now_s: float,
+    ) -> Snapshot | None:
         """The move as the fleet permits it; None: not now."""
         if moved.mode is not Mode.AUTO or moved.level.severity <= here.level.severity:
             return moved
-        if over_open_cap(states, moved, self._policy):
+        if hold is not None and now_s < hold.until and by_ratio_only(moved.reasons):
+            return None
+        if over_open_cap(states, moved, policy):
             self.cap_hits += here.model not in self._capped
             self._capped.add(here.model)
             return lowered(here, moved, Reason.TOO_MANY_OPEN)
         self._capped.discard(here.model)
         if last_of_a_route(states, moved, self._keep_last):
             return lowered(here, moved, Reason.LAST_MODEL)
-        return None if by_ratio_only(moved) and self._holds(now_s) else moved
-
-    def _holds(self, now_s: float) -> bool:
-        policy = self._policy
-        if now_s < self._held_until:
-            return True
-        # A hold that just ended does not begin again by the same breach: the levels apply.
-        fresh = now_s - self._held_until > policy.suspect_window_s
-        self.suspect = fresh and detector_suspect(self._newly, len(self._models), now_s, policy)
-        if self.suspect:
-            self._held_until = now_s + policy.suspect_hold_s
-            log.warning("detector suspect: %d models breached at once; moves by ratio held", len(self._newly))
-        return self.suspect
+        return moved

@@ -15,21 +15,25 @@ from random import Random
 
 from base.clock import Clock
 from base.faults import Fault
+from breaker.conditions import Condition, conditions
 from breaker.counting import LocalCounters
 from breaker.evidence import EvidenceStore
 from breaker.explain import Explanation, explain
-from breaker.fleet import FleetRules
+from breaker.fleet import FLEET, FleetRules, Hold, Move, as_evidence, begun_hold, hold_in
+from breaker.flushing import Flusher
+from breaker.leasing import PermitLeases
 from breaker.levels import Level, Mode
-from breaker.machine import force, highest, next_snapshot, reset
+from breaker.local import LocalLevels
+from breaker.machine import force, next_snapshot, reset
 from breaker.outcome import Outcome
-from breaker.permits import Permit, PermitPool
+from breaker.permits import Permit
 from breaker.policy import BreakerPolicy
 from breaker.ports import CountStore, Lease, ProbeStore, StateStore, StoreUnavailable, TransitionLog
 from breaker.reader import Reader
 from breaker.recovery import is_hard
-from breaker.seen import Seen, look
+from breaker.seen import Seen
+from breaker.share import RouteCandidate
 from breaker.snapshot import Snapshot, Transition
-from breaker.triggers import read_all
 from detector.verdict import Verdict
 
 log = logging.getLogger(__name__)
@@ -63,18 +67,21 @@ class Guard:
     ) -> None:
         """`keep_last`: the models of each route that says `last_model: keep_reduced`."""
         self.models, self.policy = tuple(models), policy
-        self._counts, self._states, self._probes, self._lease, self._log = counts, states, probes, lease, log
+        self._states, self._lease, self._log, self._evidence = states, lease, log, evidence
         self._clock, self._rng, self._boot_id, self._server_now = clock, rng, boot_id, server_now
         self._snapshots = {model: Snapshot(model=model) for model in self.models}
-        self._local_levels: dict[str, tuple[Level, float]] = {}
         self._unlogged: deque[Transition] = deque()
         self._full_at = float("-inf")
         self.counters = LocalCounters(boot_id)
+        self._flusher = Flusher(counts, self.counters)
         self._reader = Reader(counts, probes, evidence, self.counters, policy)
-        self._fleet = FleetRules(self.models, policy, keep_last)
-        self.pool = PermitPool()
+        self._local = LocalLevels(self.counters, self._reader)
+        self._fleet = FleetRules(keep_last)
+        self._hold: Hold | None = None
+        self._leases = PermitLeases(probes)
+        self.pool = self._leases.pool
         self.callbacks: list[Callable[[Transition], None]] = list(on_transition)
-        self.store_down = False
+        self._silent_since: float | None = None
         self.monitor_seen_at = float("-inf")
         self.explanations: dict[str, Explanation] = {}
         """By model, as of this replica's last full evaluation: for gauges. Stale while another replica evaluates."""
@@ -87,14 +94,7 @@ class Guard:
 
     def levels(self) -> Mapping[str, Level]:
         """What routing obeys: the effective level of each model, or a higher one decided here while the store is gone."""
-        now_s = self._server_now()
-        out = {}
-        for model, snapshot in self._snapshots.items():
-            level, until = self._local_levels.get(model, (Level.HEALTHY, 0.0))
-            forced = snapshot.mode is not Mode.AUTO
-            higher = now_s < until and not forced and level.severity > snapshot.effective.severity
-            out[model] = level if higher else snapshot.effective
-        return out
+        return self._local.effective(self._snapshots, self._server_now())
 
     def note(
         self,
@@ -150,12 +150,22 @@ class Guard:
     @property
     def detector_suspect(self) -> bool:
         """Moves by ratio are held, because all models breached at once."""
-        return self._fleet.suspect
+        return self._hold is not None and self._server_now() < self._hold.until
 
     @property
     def open_cap_hits(self) -> int:
         """How often a model was kept in service by `max_open_ratio`."""
         return self._fleet.cap_hits
+
+    @property
+    def store_down(self) -> bool:
+        """The store did not answer the last time it was asked."""
+        return self._silent_since is not None
+
+    def conditions(self, routes: Mapping[str, Sequence[RouteCandidate]]) -> tuple[Condition, ...]:
+        """What holds now and must be told to people: see breaker/conditions.py."""
+        now_s = self._server_now()
+        return conditions(self._snapshots, self.levels(), routes, self._hold, self._silent_since, now_s)
 
     def monitor_beat(self) -> None:
         """The monitor lives: leave it the first permits."""
@@ -187,35 +197,40 @@ class Guard:
             await self.settle_permits()
             await self._lease.release(LEASE_NAME, self._boot_id)
         except StoreUnavailable:
-            self.store_down = True
+            self._fell_silent()
 
     async def _every(self, period_s: float, step: Callable[[], Awaitable[None]]) -> None:
         while True:
             try:
-                await step()
-            except StoreUnavailable:
-                self.store_down = True
-                if step == self.evaluate:
-                    self.evaluate_locally()
+                await self.attempt(step)
             except Exception:
                 # A step that fails once must not end the loop: without it the breaker would stand still for good.
                 log.exception("breaker step %s failed", getattr(step, "__name__", step))
             # Under compressed time a period may shrink to nothing; the loop must not then eat the processor.
             await self._clock.sleep(max(period_s, LEAST_REAL_S / self._clock.real_s(1.0)))
 
+    async def attempt(self, step: Callable[[], Awaitable[None]]) -> None:
+        """Do one of the background steps; while the store is gone, evaluating falls back on this process's counts."""
+        try:
+            await step()
+        except StoreUnavailable:
+            self._fell_silent()
+            if step == self.evaluate:
+                self.evaluate_locally()
+
+    def _fell_silent(self) -> None:
+        if self._silent_since is None:
+            self._silent_since = self._server_now()
+
     async def flush(self) -> None:
         """Write the changed rows. Raises StoreUnavailable; the rows then come again with the next flush."""
-        now_s = self._server_now()
-        self.counters.trim(now_s)
-        minutes, fast = self.counters.dirty()
-        if minutes or fast:
-            await self._counts.flush(self._boot_id, minutes, fast)
-            self.counters.flushed(minutes, fast)
+        await self._flusher.flush(self._server_now())
 
     async def poll(self) -> None:
         """Adopt newer documents; put back those the store has lost."""
         kept = await self._states.load(self.models)
-        self.store_down = False
+        await self._poll_hold()
+        self._silent_since = None
         for model in self.models:
             here, found = self._snapshots[model], kept.get(model)
             if found is not None and found.epoch >= here.epoch:
@@ -224,6 +239,15 @@ class Guard:
             elif here.epoch > (found.epoch if found else 0):
                 # Flushed, evicted or restored from old data: what we last knew is truer than HEALTHY.
                 await self._states.compare_and_set(here, found.epoch if found else 0)
+
+    async def _poll_hold(self) -> None:
+        if self._evidence is None:
+            return
+        found, ours = hold_in(await self._evidence.evidence(FLEET)), self._hold
+        if found is None and ours is not None and self._server_now() < ours.until:
+            await self._evidence.add(as_evidence(ours, self.policy))  # the store has lost it
+        elif found is not None:
+            self._hold = found
 
     def _back_fill(self, here: Snapshot, found: Snapshot) -> None:
         """Log the moves of others too: their winner may have died before it did. The log keeps each only once."""
@@ -240,20 +264,29 @@ class Guard:
         await self.poll()
         now_s = self._server_now()
         full = now_s - self._full_at >= self.policy.full_s
-        proposed = []
+        proposed: list[Move] = []
         for model in self.models:
             here, seen = self._snapshots[model], await self._read(model, now_s, full=full)
             moved = next_snapshot(here, seen, self.policy, now_s, self._rng.uniform(-1.0, 1.0))
             if full:
                 self.explanations[model] = explain(here, seen, self.policy, now_s)
             if moved is not here:
-                self._fleet.note_breach(here, moved, now_s)
                 proposed.append((here, moved))
         # All are read before the first is moved: whether the detector is suspect is a question about all of them.
+        await self._suspect(proposed, now_s)
         for here, moved in proposed:
             await self._move(here, moved, now_s, fence)
         if full:
             self._full_at = now_s
+
+    async def _suspect(self, proposed: Sequence[Move], now_s: float) -> None:
+        begun = begun_hold(self._snapshots, proposed, self._hold, self.policy, now_s)
+        if begun is None:
+            return
+        self._hold = begun
+        log.warning("detector suspect: %d models breached at once; moves by ratio are held", begun.models)
+        if self._evidence is not None:
+            await self._evidence.add(as_evidence(begun, self.policy))
 
     async def _read(self, model: str, now_s: float, *, full: bool) -> Seen:
         return await self._reader.read(self._snapshots[model], now_s, full=full)
@@ -270,7 +303,7 @@ class Guard:
                     await self._move(here, moved, now_s, here.fence)
 
     async def _move(self, here: Snapshot, moved: Snapshot, now_s: float, fence: int) -> None:
-        allowed = self._fleet.allowed(self._snapshots, here, moved, now_s)
+        allowed = self._fleet.allowed(self._snapshots, here, moved, self._hold, self.policy, now_s)
         if allowed is not None:
             await self._write(here, replace(allowed, fence=max(here.fence, fence)))
 
@@ -278,7 +311,7 @@ class Guard:
         if not await self._states.compare_and_set(moved, here.epoch):
             return False  # another replica was first; the next poll brings its document
         self._snapshots[moved.model] = moved
-        self._local_levels.pop(moved.model, None)
+        self._local.forget(moved.model)
         if moved.transitions and moved.transitions[-1].epoch == moved.epoch:
             self._unlogged.append(moved.transitions[-1])
             for tell in self.callbacks:
@@ -300,44 +333,16 @@ class Guard:
 
     def evaluate_locally(self) -> None:
         """While the store is gone: raise levels by this replica's own counts, for 15 minutes; never lower one."""
-        now_s, policy = self._server_now(), self.policy
-        for model, here in self._snapshots.items():
-            if here.mode is not Mode.AUTO:
-                continue
-            minutes, fast = self.counters.local(model)
-            seen = Seen(minutes=minutes, fast=fast, evidence=self._reader.streak(model, now_s))
-            asked = highest(read_all(look(seen, watermark=here.watermark, now_s=now_s, grace_s=policy.grace_s), policy))
-            if asked is not None and asked.level.severity > here.level.severity:
-                self._local_levels[model] = (asked.level, now_s + policy.local_level_s)
-
-    # -- permits --------------------------------------------------------------------------------------------------
+        self._local.evaluate(self._snapshots, self._hold, self.policy, self._server_now())
 
     async def lease_permits(self) -> None:
         """Settle what came back, and hold at most two unused permits per recovering model. Raises StoreUnavailable."""
-        await self.settle_permits()
-        policy = self.policy
-        for model, here in self._snapshots.items():
-            if here.effective is not Level.RECOVERING:
-                continue
-            now_s = self._server_now()
-            want = policy.probe_lease - self.pool.unused(model, here.epoch, now_s)
-            if want <= 0:
-                continue
-            lease_s = policy.probe_lease_s
-            granted = await self._probes.lease(model, here.epoch, want, policy.probe_budget, lease_s)
-            # Ours ends a little before the store's, so that no permit is used twice.
-            self.pool.add(model, here.epoch, granted, now_s + 0.9 * lease_s)
+        await self._leases.settle()
+        await self._leases.lease(self._snapshots, self.policy, self._server_now())
 
     async def settle_permits(self) -> None:
         """Write results and give-backs, oldest first. Raises StoreUnavailable; the rest then waits."""
-        returned = self.pool.returned
-        while returned:
-            back = returned[0]
-            if back.clean is None:
-                await self._probes.give_back(back.model, back.epoch, 1)
-            else:
-                await self._probes.settle(back.model, back.epoch, back.clean)
-            returned.popleft()
+        await self._leases.settle()
 
     # -- operators ------------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 Posture when a store is gone: reads use the last known snapshot, else HEALTHY; counts stay in memory and are written later.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -27,8 +27,11 @@ class ProbeTally:
 class CountStore(Protocol):
     """Rolling counters. All methods raise StoreUnavailable."""
 
-    async def flush(self, boot_id: str, minutes: Sequence[MinuteRow], fast: Sequence[FastRow]) -> None:
-        """Write this writer's absolute counts; writing the same again changes nothing."""
+    async def flush(self, boot_id: str, minutes: Sequence[MinuteRow], fast: Sequence[FastRow]) -> Set[str]:
+        """Write this writer's absolute counts; writing the same again changes nothing.
+
+        Returns the models of which the store had not known this writer: if it wrote before, the store has forgotten.
+        """
 
     async def minutes(self, model: str, first: int, last: int) -> Sequence[MinuteRow]:
         """Counts of minutes `first..last`, summed over writers, every scope, oldest first; empty minutes left out."""

@@ -3,7 +3,7 @@
 Same rules as the Redis stores; tests/contract/ runs one suite over both.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from base.clock import Clock
 from breaker.evidence import Evidence, EvidenceStore
@@ -21,9 +21,10 @@ class MemoryCounts:
         self._clock = clock
         self._minutes: dict[tuple[str, int], dict[tuple[str, str], MinuteRow]] = {}
         self._fast: dict[tuple[str, int], dict[str, FastRow]] = {}
+        self._writers: dict[str, set[str]] = {}
         self.refused = 0
 
-    async def flush(self, boot_id: str, minutes: Sequence[MinuteRow], fast: Sequence[FastRow]) -> None:
+    async def flush(self, boot_id: str, minutes: Sequence[MinuteRow], fast: Sequence[FastRow]) -> Set[str]:
         now_s = self._clock.now_s()
         self._forget(now_s)
         for row in minutes:
@@ -34,6 +35,11 @@ class MemoryCounts:
         for bucket in fast:
             if acceptable(bucket.bucket * FAST_BUCKET_S, now_s, FAST_KEPT_S):
                 self._fast.setdefault((bucket.model, bucket.bucket), {})[boot_id] = bucket
+        models = {row.model for row in minutes} | {bucket.model for bucket in fast}
+        new = {model for model in models if boot_id not in self._writers.get(model, ())}
+        for model in new:
+            self._writers.setdefault(model, set()).add(boot_id)
+        return new
 
     async def minutes(self, model: str, first: int, last: int) -> Sequence[MinuteRow]:
         kept = [

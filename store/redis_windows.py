@@ -2,11 +2,12 @@
 
 Keys  `rep:{model}:<minute>`   hash, field `<boot id>|<scope>` -> JSON of Counts and top fingerprints
       `fast:{model}:<minute>`  hash, field `<boot id>|<bucket>` -> JSON of a 5-second bucket with its capped session sets
+      `writers:{model}`        hash, field `<boot id>` -> when it last wrote; missing: the store has forgotten this writer
 Each field belongs to one process start and holds absolute counts, so a retried HSET changes nothing, where an HINCRBY
 with a lost reply counts twice (BREAKER.md, Redis). Sums are made on read.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,7 +37,7 @@ class RedisCounts:
         self._clock = clock
         self.refused = 0
 
-    async def flush(self, boot_id: str, minutes: Sequence[MinuteRow], fast: Sequence[FastRow]) -> None:
+    async def flush(self, boot_id: str, minutes: Sequence[MinuteRow], fast: Sequence[FastRow]) -> Set[str]:
         now_s = self._clock.now_s()
         writes: dict[str, dict[str, bytes]] = {}
         ends: dict[str, float] = {}
@@ -53,17 +54,26 @@ class RedisCounts:
             key = _fast_key(bucket.model, bucket.bucket // BUCKETS_A_MINUTE)
             ends[key] = (bucket.bucket // BUCKETS_A_MINUTE + 1) * MINUTE_S + FAST_KEPT_S
             writes.setdefault(key, {})[f"{boot_id}|{bucket.bucket}"] = to_json(bucket)
-        if writes:
-            await self._link.ask(lambda client: self._write(client, writes, ends, now_s))
+        models = sorted({row.model for row in minutes} | {bucket.model for bucket in fast})
+        for model in models:
+            key = _writers_key(model)
+            ends[key] = now_s + MINUTE_S + KEPT_S
+            writes[key] = {boot_id: repr(now_s).encode()}
+        if not writes:
+            return frozenset()
+        new_fields = await self._link.ask(lambda client: self._write(client, writes, ends, now_s))
+        return frozenset(model for model in models if new_fields[_writers_key(model)])
 
     async def _write(
         self, client: Any, writes: Mapping[str, Mapping[str, bytes]], ends: Mapping[str, float], now_s: float
-    ) -> None:
+    ) -> dict[str, int]:
+        """How many fields each key did not have before."""
         pipe = client.pipeline(transaction=False)
         for key, fields in writes.items():
             pipe.hset(key, mapping=fields)
             pipe.pexpire(key, max(1, int(self._clock.real_s(ends[key] - now_s) * 1000)))
-        await pipe.execute()
+        answers: list[int] = await pipe.execute()
+        return dict(zip(writes, answers[::2], strict=True))
 
     async def minutes(self, model: str, first: int, last: int) -> Sequence[MinuteRow]:
         span = range(first, last + 1)
@@ -98,6 +108,10 @@ def _minute_key(model: str, minute: int) -> str:
 
 def _fast_key(model: str, minute: int) -> str:
     return f"fast:{{{model}}}:{minute}"
+
+
+def _writers_key(model: str) -> str:
+    return f"writers:{{{model}}}"
 
 
 def _minute_json(row: MinuteRow) -> bytes:

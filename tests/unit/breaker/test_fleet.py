@@ -3,7 +3,18 @@
 import pytest
 
 from breaker.edges import enter
-from breaker.fleet import FleetRules, detector_suspect, last_of_a_route, lowered, over_open_cap
+from breaker.fleet import (
+    FleetRules,
+    Hold,
+    as_evidence,
+    begun_hold,
+    detector_suspect,
+    hold_in,
+    last_of_a_route,
+    lowered,
+    newly_breached,
+    over_open_cap,
+)
 from breaker.levels import Level, Reason
 from breaker.policy import BreakerPolicy
 from breaker.snapshot import Snapshot
@@ -32,29 +43,42 @@ def states(**levels: Level) -> dict[str, Snapshot]:
     ],
 )
 def test_the_detector_is_suspect(breached: int, models: int, suspect: bool) -> None:
-    newly = {f"m{i}": T0 for i in range(breached)}
-    assert detector_suspect(newly, models, T0 + 299, POLICY) is suspect
-    assert not detector_suspect(newly, models, T0 + 300, POLICY), "five minutes apart is no one moment"
+    assert detector_suspect(breached, models, POLICY) is suspect
+
+
+def test_a_breach_is_remembered_in_the_documents_for_five_minutes() -> None:
+    _, moved = to("a", Level.WARN)
+    kept = {"a": moved, "b": Snapshot(model="b")}
+    proposed = [to("b", Level.REDUCED), to("c", Level.OPEN, Reason.STUCK_STREAMS)]
+    assert newly_breached(kept, proposed, T0 + 299, 300) == {"a", "b"}
+    assert newly_breached(kept, proposed, T0 + 300, 300) == {"b"}, "five minutes apart is no one moment"
 
 
 def test_a_hold_lasts_ten_minutes_and_the_same_breach_does_not_begin_another() -> None:
-    rules = FleetRules(("a", "b", "c"), POLICY, ())
-    moves = [to(model, Level.REDUCED) for model in "abc"]
-    for here, moved in moves:
-        rules.note_breach(here, moved, T0)
-    for seconds, passes in ((0, False), (599, False), (601, True), (615, True)):
+    rules, moves = FleetRules(), [to(model, Level.REDUCED) for model in "abc"]
+    healthy = states(a=Level.HEALTHY, b=Level.HEALTHY, c=Level.HEALTHY)
+    hold = begun_hold(healthy, moves, None, POLICY, T0)
+    assert hold == Hold(began_at=T0, until=T0 + 600, models=3)
+    for seconds, passes in ((0, False), (599, False), (600, True), (615, True)):
+        assert begun_hold(healthy, moves, hold, POLICY, T0 + seconds) is None
         for here, moved in moves:
-            rules.note_breach(here, moved, T0 + seconds)
-            assert (rules.allowed({}, here, moved, T0 + seconds) is moved) is passes
+            assert (rules.allowed(healthy, here, moved, hold, POLICY, T0 + seconds) is moved) is passes
+    assert begun_hold(healthy, moves, hold, POLICY, T0 + 900) is not None, "all at once again, much later"
+
+
+def test_a_hold_is_the_same_read_back_from_evidence() -> None:
+    hold = Hold(began_at=T0, until=T0 + 600, models=3)
+    record = as_evidence(hold, POLICY)
+    assert hold_in([record]) == hold
+    assert record.valid_until == T0 + 900, "known until another may begin"
+    assert hold_in([]) is None
 
 
 def test_stuck_streams_pass_a_hold() -> None:
-    rules = FleetRules(("a", "b", "c"), POLICY, ())
-    for model in "abc":
-        rules.note_breach(*to(model, Level.REDUCED), T0)
-    assert rules.allowed({}, *to("a", Level.REDUCED), T0) is None
+    hold = Hold(began_at=T0, until=T0 + 600, models=3)
+    assert FleetRules().allowed({}, *to("a", Level.REDUCED), hold, POLICY, T0) is None
     here, moved = to("a", Level.OPEN, Reason.STUCK_STREAMS)
-    assert rules.allowed({}, here, moved, T0 + 1) is moved
+    assert FleetRules().allowed({}, here, moved, hold, POLICY, T0 + 1) is moved
 
 
 def test_the_cap_counts_after_the_change() -> None:

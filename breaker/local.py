@@ -1,0 +1,54 @@
+"""Levels that one replica raises by its own counts while the store is gone: up only, and for a limited time.
+
+In:  this process's counters.  Out: what routing obeys.  Source: BREAKER.md, Redis down.
+"""
+
+from collections.abc import Mapping
+
+from breaker.counting import LocalCounters
+from breaker.fleet import Hold, by_ratio_only
+from breaker.levels import Level, Mode
+from breaker.machine import highest
+from breaker.policy import BreakerPolicy
+from breaker.reader import Reader
+from breaker.seen import Seen, look
+from breaker.snapshot import Snapshot
+from breaker.triggers import read_all
+
+
+class LocalLevels:
+    """Raised levels by model, each until a moment. A document written since then ends one early."""
+
+    def __init__(self, counters: LocalCounters, reader: Reader) -> None:
+        self._counters, self._reader = counters, reader
+        self._raised: dict[str, tuple[Level, float]] = {}
+
+    def evaluate(
+        self, snapshots: Mapping[str, Snapshot], hold: Hold | None, policy: BreakerPolicy, now_s: float
+    ) -> None:
+        """Raise what this replica alone has seen reason to raise; lower nothing."""
+        for model, here in snapshots.items():
+            if here.mode is not Mode.AUTO:
+                continue
+            minutes, fast = self._counters.local(model)
+            seen = Seen(minutes=minutes, fast=fast, evidence=self._reader.streak(model, now_s))
+            asked = highest(read_all(look(seen, watermark=here.watermark, now_s=now_s, grace_s=policy.grace_s), policy))
+            if asked is None or asked.level.severity <= here.level.severity:
+                continue
+            if hold is not None and now_s < hold.until and by_ratio_only(asked.reasons):
+                continue
+            self._raised[model] = (asked.level, now_s + policy.local_level_s)
+
+    def effective(self, snapshots: Mapping[str, Snapshot], now_s: float) -> dict[str, Level]:
+        """The documents' levels, or the higher one decided here. A forced mode is never overruled."""
+        out = {}
+        for model, snapshot in snapshots.items():
+            level, until = self._raised.get(model, (Level.HEALTHY, 0.0))
+            forced = snapshot.mode is not Mode.AUTO
+            higher = now_s < until and not forced and level.severity > snapshot.effective.severity
+            out[model] = level if higher else snapshot.effective
+        return out
+
+    def forget(self, model: str) -> None:
+        """The fleet has decided about the model since."""
+        self._raised.pop(model, None)
