@@ -1,49 +1,40 @@
 """Admin JSON: where each model stands and why, and the acts of an operator.
 
-Every path needs `Authorization: Bearer ADMIN_TOKEN`; tokens are kept as SHA-256 only. Errors in OpenAI's shape.
+Every path needs `Authorization: Bearer ADMIN_TOKEN`, acts one with the role of an operator. Errors in OpenAI's shape.
 """
 
-import hashlib
-import hmac
-from collections.abc import Collection
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, FastAPI, Header, Request
+from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
-from base.errors import PointsmanError
 from breaker.explain import Explanation
 from breaker.levels import Mode
 from breaker.machine import RefusedMove
 from breaker.ports import StoreUnavailable
 from breaker.snapshot import Snapshot, Transition
+from console.access import Identity
+from console.gatekeeper import AdminError, Gate, actor_of
 from console.ports import Audit, Fleet, History
 
 FORCED_MINUTES = 60.0
 
 
-class AdminError(PointsmanError):
-    """An admin request that is refused; says what to mend."""
-
-    def __init__(self, status: int, code: str, message: str, param: str | None = None) -> None:
-        super().__init__(message)
-        self.status, self.code, self.message, self.param = status, code, message, param
-
-
 Reason = Annotated[str, Field(min_length=3, max_length=500)]
-Actor = Annotated[str, Field(min_length=1, max_length=100)]
+Actor = Annotated[str, Field(max_length=100)]
 
 
 class Act(BaseModel):
-    """Every act has a reason; `actor` names the person behind the token."""
+    """Every act has a reason; `actor` names the person behind a token that several share."""
 
     model_config = ConfigDict(extra="forbid")
     reason: Reason
-    actor: Actor = "admin"
+    actor: Actor = ""
 
 
 class Force(Act):
@@ -53,10 +44,12 @@ class Force(Act):
     minutes: Annotated[float, Field(gt=0, le=7 * 24 * 60)] | None = None
 
 
-def build_admin(fleet: Fleet, audit: Audit, history: History, token_hashes: Collection[str]) -> FastAPI:
-    """Return the admin application. `token_hashes`: SHA-256 in hex; an empty collection lets nobody in."""
+def build_admin(fleet: Fleet, audit: Audit, history: History, gate: Gate, more: Sequence[APIRouter] = ()) -> FastAPI:
+    """Return the admin application. `more`: other routes under the same error shapes; each asks `gate` itself."""
     app = FastAPI(title="Pointsman admin", docs_url=None, redoc_url=None, openapi_url=None)
-    app.include_router(admin_routes(fleet, audit, history, token_hashes))
+    app.include_router(admin_routes(fleet, audit, history, gate))
+    for routes in more:
+        app.include_router(routes)
     app.add_exception_handler(AdminError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(StoreUnavailable, _store_gone)
@@ -64,18 +57,9 @@ def build_admin(fleet: Fleet, audit: Audit, history: History, token_hashes: Coll
     return app
 
 
-def admin_routes(fleet: Fleet, audit: Audit, history: History, token_hashes: Collection[str]) -> APIRouter:
+def admin_routes(fleet: Fleet, audit: Audit, history: History, gate: Gate) -> APIRouter:
     """Return the routes below /admin."""
-
-    def admitted(authorization: Annotated[str | None, Header()] = None) -> None:
-        scheme, _, token = (authorization or "").partition(" ")
-        given = hashlib.sha256(token.strip().encode("utf-8", "surrogatepass")).hexdigest()
-        # Every hash is compared, so that the time taken tells nothing about which was near.
-        known = [hmac.compare_digest(given, kept) for kept in token_hashes]
-        if scheme.lower() != "bearer" or not any(known):
-            raise AdminError(401, "unauthorized", "send an admin token as `Authorization: Bearer TOKEN`")
-
-    routes = APIRouter(prefix="/admin", dependencies=[Depends(admitted)])
+    routes = APIRouter(prefix="/admin", dependencies=[Depends(gate.viewer)])
 
     @routes.get("/models")
     async def models() -> dict[str, Any]:
@@ -84,19 +68,25 @@ def admin_routes(fleet: Fleet, audit: Audit, history: History, token_hashes: Col
 
     # A model's name may hold a slash (vendor/model).
     @routes.post("/models/{model:path}/force")
-    async def force(model: str, act: Force) -> dict[str, Any]:
+    async def force(model: str, act: Force, who: Annotated[Identity, Depends(gate.operator)]) -> dict[str, Any]:
         _known(fleet, model)
+        actor = actor_of(who, act.actor)
         minutes = act.minutes or (FORCED_MINUTES if act.mode in (Mode.FORCED_OPEN, Mode.FORCED_NORMAL) else 0.0)
         until = fleet.now_s() + minutes * 60 if minutes and act.mode is not Mode.AUTO else 0.0
         details = {"mode": act.mode.value, "until": until}
-        await audit.record(actor=act.actor, action="force", target=model, reason=act.reason, details=details)
-        return _snapshot(await _done(fleet.force(model, act.mode, act.actor, act.reason, until)))
+        await audit.record(
+            actor=actor, role=who.role.value, action="force", target=model, reason=act.reason, details=details
+        )
+        return _snapshot(await _done(fleet.force(model, act.mode, actor, act.reason, until)))
 
     @routes.post("/models/{model:path}/reset")
-    async def reset(model: str, act: Act) -> dict[str, Any]:
+    async def reset(model: str, act: Act, who: Annotated[Identity, Depends(gate.operator)]) -> dict[str, Any]:
         _known(fleet, model)
-        await audit.record(actor=act.actor, action="reset", target=model, reason=act.reason, details={})
-        return _snapshot(await _done(fleet.reset(model, act.actor, act.reason)))
+        actor = actor_of(who, act.actor)
+        await audit.record(
+            actor=actor, role=who.role.value, action="reset", target=model, reason=act.reason, details={}
+        )
+        return _snapshot(await _done(fleet.reset(model, actor, act.reason)))
 
     @routes.get("/transitions")
     async def transitions(

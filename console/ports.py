@@ -39,7 +39,7 @@ class Audit(Protocol):
     """Who did what. Raises StoreUnavailable: then the act is not done."""
 
     async def record(
-        self, *, actor: str, action: str, target: str, reason: str, details: Mapping[str, object]
+        self, *, actor: str, action: str, target: str, reason: str, details: Mapping[str, object], role: str = "admin"
     ) -> None: ...
 
 

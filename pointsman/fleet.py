@@ -62,10 +62,12 @@ class SqlAudit:
     log: SqlAdminLog
     clock: Clock
 
-    async def record(self, *, actor: str, action: str, target: str, reason: str, details: Mapping[str, Any]) -> None:
+    async def record(
+        self, *, actor: str, action: str, target: str, reason: str, details: Mapping[str, Any], role: str = "admin"
+    ) -> None:
         now_s = self.clock.now_s()
         act = AdminAction(
-            at=now_s, actor=actor, role="admin", action=action, target=target, reason=reason, details=details
+            at=now_s, actor=actor, role=role, action=action, target=target, reason=reason, details=details
         )
         await self.log.record(act)
 

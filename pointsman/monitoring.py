@@ -11,15 +11,18 @@ from fastapi import FastAPI
 
 from breaker.ports import StoreUnavailable
 from console.api import build_admin
+from console.gatekeeper import Gate
 from monitor.alerts.channel import Channel
 from monitor.alerts.sender import LEASE_NAME, AlertSender
 from monitor.probes.runner import ProbeRunner
 from monitor.schedule import Job, Schedule
 from pointsman.admin_token import admin_hashes
 from pointsman.assemble import Service
+from pointsman.doorkeeper import HeldTokens, keep_tokens
 from pointsman.fleet import GuardedFleet, SqlAudit
 from pointsman.serve import Door, listen, serve
 from store.sql_admin import SqlAdminLog
+from store.sql_admin_tokens import SqlAdminTokens
 from store.sql_calls import SqlCalls
 from store.sql_jobs import SqlJobs
 
@@ -65,16 +68,17 @@ async def doors_of(service: Service, role: Role = Role.ALL) -> Doors:
         service.background(_follow_heartbeat(service), "monitor heartbeat")
     else:
         hashes, token = admin_hashes(service.settings.data_dir, os.environ)
-        door = Door(app=_admin(service, hashes), socket=listen(service.settings.address(admin=True)))
+        door = Door(app=_admin(service, HeldTokens(hashes)), socket=listen(service.settings.address(admin=True)))
         doors.append(door)
         await _start_monitor(service)
     return Doors(service=service, doors=tuple(doors), new_token=token)
 
 
-def _admin(service: Service, hashes: frozenset[str]) -> FastAPI:
+def _admin(service: Service, tokens: HeldTokens) -> FastAPI:
+    service.background(keep_tokens(tokens, SqlAdminTokens(service.engine)), "admin tokens")
     fleet = GuardedFleet(guard=service.guard, deps=service.deps, clock=service.clock)
     audit = SqlAudit(log=SqlAdminLog(service.engine), clock=service.clock)
-    app = build_admin(fleet, audit, service.transitions, hashes)
+    app = build_admin(fleet, audit, service.transitions, Gate(tokens))
 
     @app.get("/healthz")
     async def healthz() -> dict[str, str]:

@@ -12,11 +12,16 @@ from router.errors import RouteForbidden, TooMany, Unauthorized
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """One app. `routes` None: all. `per_minute` None: no limit; in one worker, a bucket of one minute's requests."""
+    """One app. `routes` None: all. Limits None: none; they hold for the app in the whole fleet (router/limits.py)."""
 
     app: str
     routes: frozenset[str] | None = None
     per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    max_concurrent: int | None = None
+    """Requests at once in one worker."""
+    support: bool = False
+    """May file feedback on other apps' requests."""
 
 
 ANYONE = Caller(app="anonymous")

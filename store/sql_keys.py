@@ -31,6 +31,10 @@ class AppKey:
     created_at: float
     created_by: str
     revoked_at: float | None = None
+    tokens_per_minute: int | None = None
+    max_concurrent: int | None = None
+    support: bool = False
+    """May file feedback on other apps' requests."""
 
 
 class SqlKeys:
@@ -47,6 +51,9 @@ class SqlKeys:
         now_s: float,
         routes: Sequence[str] | None = None,
         per_minute: int | None = None,
+        tokens_per_minute: int | None = None,
+        max_concurrent: int | None = None,
+        support: bool = False,
     ) -> tuple[AppKey, str]:
         """File a new key; the record, and the key itself, which is never shown again."""
         secret = PREFIX + secrets.token_urlsafe(KEY_BYTES)
@@ -58,6 +65,9 @@ class SqlKeys:
             per_minute=per_minute,
             created_at=now_s,
             created_by=by,
+            tokens_per_minute=tokens_per_minute,
+            max_concurrent=max_concurrent,
+            support=support,
         )
         values = {name: getattr(record, name) for name in AppKey.__dataclass_fields__}
         with answered():
@@ -100,4 +110,11 @@ def _record(row: RowMapping) -> AppKey:
 
 def _caller(key: AppKey) -> Caller:
     routes = None if key.routes is None else frozenset(key.routes)
-    return Caller(app=key.app, routes=routes, per_minute=key.per_minute)
+    return Caller(
+        app=key.app,
+        routes=routes,
+        per_minute=key.per_minute,
+        tokens_per_minute=key.tokens_per_minute,
+        max_concurrent=key.max_concurrent,
+        support=key.support,
+    )

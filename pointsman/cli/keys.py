@@ -1,31 +1,29 @@
 """`pointsman keys`: who may call. Works on the database itself; running routers notice within a second."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import TypeVar
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from base.clock import SystemClock
-from breaker.ports import StoreUnavailable
-from pointsman.assemble import StartError, open_sql
 from pointsman.cli.check import DEFAULT_FILE, settings_or_exit
-from store.sql_keys import SqlKeys
+from pointsman.cli.local_sql import with_sql
+from store.sql_keys import AppKey, SqlKeys
 
-T = TypeVar("T")
 app = typer.Typer(no_args_is_help=True, help="App keys: create, list, revoke.")
 ConfigOption = typer.Option(DEFAULT_FILE, "--config", "-c", help="The configuration file.")
+MAX_NAME = 128
 
 
 @app.command()
 def create(
     name: str = typer.Argument(help="The app's name."),
     route: list[str] = typer.Option([], help="A route it may use; repeat for more. None given: all."),
-    per_minute: int | None = typer.Option(None, min=1, help="Requests a minute."),
+    per_minute: int | None = typer.Option(None, min=1, help="Requests a minute, in the whole fleet."),
+    tokens_per_minute: int | None = typer.Option(None, min=1, help="Tokens a minute, prompt and reply, in the fleet."),
+    concurrent: int | None = typer.Option(None, min=1, help="Requests at once in one worker."),
+    support: bool = typer.Option(False, "--support", help="May file feedback on other apps' requests."),
     config: Path = ConfigOption,
 ) -> None:
     """Make a key. It is shown now and never again; only its hash is kept."""
@@ -33,23 +31,34 @@ def create(
     if missing := [r for r in route if r not in known]:
         typer.echo(f"no route named {', '.join(missing)}; known: {', '.join(known)}", err=True)
         raise typer.Exit(2)
-
-    async def make(keys: SqlKeys) -> str:
-        now_s = SystemClock().now_s()
-        _, key = await keys.create(name, by="cli", now_s=now_s, routes=route or None, per_minute=per_minute)
-        return key
-
-    typer.echo(_with_keys(config, make))
+    if not name.strip() or len(name) > MAX_NAME:
+        typer.echo(f"the app's name must have 1 to {MAX_NAME} characters", err=True)
+        raise typer.Exit(2)
+    now_s = SystemClock().now_s()
+    made = with_sql(
+        config,
+        lambda engine: SqlKeys(engine).create(
+            name,
+            by="cli",
+            now_s=now_s,
+            routes=route or None,
+            per_minute=per_minute,
+            tokens_per_minute=tokens_per_minute,
+            max_concurrent=concurrent,
+            support=support,
+        ),
+    )
+    typer.echo(made[1])
 
 
 @app.command("list")
 def list_keys(revoked: bool = typer.Option(False, help="Revoked ones too."), config: Path = ConfigOption) -> None:
     """Show the keys by their last characters."""
-    rows = _with_keys(config, lambda keys: keys.keys(revoked=revoked))
-    table = Table("id", "app", "key ends in", "routes", "per minute", "revoked")
+    rows = with_sql(config, lambda engine: SqlKeys(engine).keys(revoked=revoked))
+    table = Table("id", "app", "key ends in", "routes", "limits", "revoked")
     for row in rows:
         routes = "all" if row.routes is None else ", ".join(row.routes)
-        table.add_row(row.id, row.app, row.hint, routes, str(row.per_minute or ""), "yes" if row.revoked_at else "")
+        table.add_row(row.id, row.app, row.hint, routes, limits_of(row), "yes" if row.revoked_at else "")
     Console().print(table)
 
 
@@ -57,21 +66,18 @@ def list_keys(revoked: bool = typer.Option(False, help="Revoked ones too."), con
 def revoke(id: str = typer.Argument(help="As `list` shows it."), config: Path = ConfigOption) -> None:
     """Refuse a key from now on."""
     now_s = SystemClock().now_s()
-    if not _with_keys(config, lambda keys: keys.revoke(id, now_s)):
+    if not with_sql(config, lambda engine: SqlKeys(engine).revoke(id, now_s)):
         typer.echo(f"no key {id} that is not revoked already", err=True)
         raise typer.Exit(1)
     typer.echo(f"{id} is revoked")
 
 
-def _with_keys(config: Path, act: Callable[[SqlKeys], Awaitable[T]]) -> T:
-    settings = settings_or_exit(config)
-
-    async def run() -> T:
-        async with AsyncExitStack() as stack:
-            return await act(SqlKeys(await open_sql(settings, stack)))
-
-    try:
-        return asyncio.run(run())
-    except (StartError, StoreUnavailable) as error:
-        typer.echo(f"pointsman: {error}", err=True)
-        raise typer.Exit(1) from error
+def limits_of(key: AppKey) -> str:
+    """The limits of a key in words, and whether it is a support desk's."""
+    named = (
+        (key.per_minute, "requests/min"),
+        (key.tokens_per_minute, "tokens/min"),
+        (key.max_concurrent, "at once"),
+    )
+    said = [f"{value} {what}" for value, what in named if value is not None]
+    return ", ".join([*said, "support"] if key.support else said) or "none"

@@ -2,7 +2,7 @@
 
 import typer
 
-from pointsman.cli import check, demo, keys, run, score, serve, simulate, status
+from pointsman.cli import admin, check, demo, keys, run, score, serve, simulate, status
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Routes LLM calls and takes looping models off.")
 app.command("run")(run.run)
@@ -14,6 +14,7 @@ app.command("migrate")(serve.migrate)
 app.command("score")(score.score_command)
 app.command("simulate")(simulate.simulate)
 app.add_typer(keys.app, name="keys")
+app.add_typer(admin.app, name="admin")
 
 
 @app.callback()

@@ -3,8 +3,10 @@
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from router.auth import Caller, Keys
+from console.access import Identity, Role
+from router.auth import Caller, Keys, digest
 from store.sql_admin import AdminAction, SqlAdminLog
+from store.sql_admin_tokens import SqlAdminTokens
 from store.sql_keys import SqlKeys
 
 
@@ -42,3 +44,21 @@ async def test_the_key_itself_is_nowhere_in_the_table(engine: AsyncEngine) -> No
 async def test_a_key_without_routes_may_use_all(engine: AsyncEngine) -> None:
     await SqlKeys(engine).create("car", by="admin", now_s=1.0)
     assert list((await SqlKeys(engine).callers()).values()) == [Caller(app="car")]
+
+
+async def test_an_admin_token_has_a_role_until_revoked(engine: AsyncEngine) -> None:
+    store = SqlAdminTokens(engine)
+    record, secret = await store.create("olga", Role.OPERATOR, by="cli", now_s=1.0)
+    assert await store.tokens() == [record]
+    assert await store.identities() == [Identity(digest=digest(secret), role=Role.OPERATOR, name="olga")]
+    assert await store.revoke(record.id, 2.0)
+    assert not await store.revoke(record.id, 3.0)
+    assert await store.identities() == []
+    assert [token.revoked_at for token in await store.tokens(revoked=True)] == [2.0]
+
+
+async def test_a_key_keeps_all_its_limits(engine: AsyncEngine) -> None:
+    store = SqlKeys(engine)
+    await store.create("car", by="cli", now_s=1.0, tokens_per_minute=9_000, max_concurrent=3, support=True)
+    (caller,) = (await store.callers()).values()
+    assert caller == Caller(app="car", tokens_per_minute=9_000, max_concurrent=3, support=True)

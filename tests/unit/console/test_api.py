@@ -1,7 +1,7 @@
 """The admin JSON: who may, what is refused, and that every act is written down first."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import httpx
 import pytest
@@ -13,7 +13,9 @@ from breaker.policy import BreakerPolicy
 from breaker.ports import StoreUnavailable
 from breaker.seen import Seen
 from breaker.snapshot import Snapshot, Transition
+from console.access import Identity, Role
 from console.api import build_admin
+from console.gatekeeper import Gate
 from console.ports import Share
 
 TOKEN = "pm-admin-test"
@@ -56,7 +58,9 @@ class World:
     def now_s(self) -> float:
         return 1_000.0
 
-    async def record(self, *, actor: str, action: str, target: str, reason: str, details: Mapping[str, object]) -> None:
+    async def record(
+        self, *, actor: str, action: str, target: str, reason: str, details: Mapping[str, object], role: str = "admin"
+    ) -> None:
         if self.audit_down:
             raise StoreUnavailable("sql gone")
         self.acts.append((actor, action, reason))
@@ -67,8 +71,24 @@ class World:
         return self.kept["acme/large"].transitions[:limit]
 
 
+class Keeper:
+    """Tokens by their text: a shared admin's, a named operator's, a viewer's."""
+
+    known: ClassVar = {
+        TOKEN: Identity(digest="1", role=Role.ADMIN),
+        "op": Identity(digest="2", role=Role.OPERATOR, name="olga"),
+        "view": Identity(digest="3", role=Role.VIEWER, name="vera"),
+    }
+
+    def identify(self, token: str) -> Identity | None:
+        return self.known.get(token)
+
+    def still_valid(self, mark: str) -> Role | None:
+        return None
+
+
 def client_of(world: World, token: str = TOKEN) -> httpx.AsyncClient:
-    app = build_admin(world, world, world, {hashlib.sha256(TOKEN.encode()).hexdigest()})
+    app = build_admin(world, world, world, Gate(Keeper()))
     headers = {"authorization": f"Bearer {token}"} if token else {}
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://admin", headers=headers)
 
@@ -162,3 +182,25 @@ async def test_a_forced_mode_without_minutes_lasts_an_hour_and_not_for_ever() ->
         answer = await client.post("/admin/models/acme/large/force", json={"mode": "forced_open", "reason": "because"})
     assert answer.status_code == 200
     assert answer.json()["mode_until"] == 1_000.0 + 3_600.0
+
+
+async def test_a_viewer_sees_and_may_not_act() -> None:
+    world = World()
+    async with client_of(world, "view") as client:
+        assert (await client.get("/admin/models")).status_code == 200
+        answer = await client.post("/admin/models/acme/large/reset", json={"reason": "because"})
+    assert answer.status_code == 403
+    assert answer.json()["error"]["code"] == "role_forbidden"
+    assert "operator" in answer.json()["error"]["message"]
+    assert world.acts == []
+
+
+async def test_an_act_stands_under_the_tokens_name_whatever_name_was_sent() -> None:
+    world = World()
+    world.kept["acme/large"] = force(
+        world.kept["acme/large"], Mode.FORCED_OPEN, "x", "incident", 2_000.0, 1_000.0, POLICY
+    )
+    async with client_of(world, "op") as client:
+        body = {"reason": "because", "actor": "admin"}
+        assert (await client.post("/admin/models/acme/large/reset", json=body)).status_code == 200
+    assert world.acts == [("admin via olga", "reset", "because")]
