@@ -35,6 +35,7 @@ from store.redis_states import RedisEvidence, RedisLease, RedisProbes, RedisStat
 from store.redis_windows import RedisCounts
 from store.server_time import ServerTime
 from store.sql_calls import SqlCallLog
+from store.sql_incidents import SqlAlertDesk
 from store.sql_keys import SqlKeys
 from store.sql_link import open_engine
 from store.sql_transitions import SqlTransitions
@@ -66,6 +67,7 @@ class Service:
     link: RedisLink
     upstream: Upstream
     transitions: SqlTransitions
+    desk: SqlAlertDesk
     evidence: RedisEvidence
     lease: RedisLease
     redis_url: str
@@ -153,6 +155,7 @@ async def _assemble(settings: Settings, stack: AsyncExitStack) -> Service:
         link=link,
         upstream=upstream,
         transitions=transitions,
+        desk=SqlAlertDesk(engine),
         evidence=evidence,
         lease=lease,
         redis_url=redis_url,

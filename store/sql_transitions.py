@@ -14,6 +14,7 @@ from breaker.ports import TransitionLog
 from breaker.snapshot import Transition
 from monitor.ports import Outbox
 from store.documents import from_row, plain
+from store.sql_incidents import file_move
 from store.sql_link import answered, insert_new
 from store.tables import alert_outbox, transition
 
@@ -60,6 +61,7 @@ class SqlTransitions:
                     return False
                 alert_id = f"{transition_.model}:{transition_.epoch}"
                 await self._owe(connection, alert_id, transition_.model, TRANSITION, values, transition_.at)
+                await file_move(connection, self._engine, transition_)
         return True
 
     async def owe(self, alert_id: str, model: str, kind: str, body: dict[str, Any], at: float) -> None:

@@ -41,12 +41,20 @@ class AlertKind(StrEnum):
     TEST = "test"
 
 
+MOMENTS = frozenset(
+    {AlertKind.MODEL_CHANGED, AlertKind.DAILY_REPORT, AlertKind.HEARTBEAT, AlertKind.DIGEST, AlertKind.TEST}
+)
+"""Kinds that tell of a moment and not of a condition that holds: told once, and nobody needs to resolve them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alert:
     """One condition about one `subject` (a model, a route, a job, a channel).
 
     (`kind`, `subject`, `scene`) is its identity: firing it again while it is open adds a revision, not a second alert.
+    A moment's identity has its `at` as well: handed in twice it is told once, and the next one is told again.
     `facts` are plain JSON values that the message templates name; ratios 0..1, moments in seconds since the epoch.
+    `facts["level"]`, where given, is the stage the condition has reached: a change of it is told.
     """
 
     kind: AlertKind
@@ -56,6 +64,13 @@ class Alert:
     model: str = ""
     scene: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
+    moment: bool = False
+    """Tell of a moment although the kind may also hold (a gray release that was promoted)."""
+
+    @property
+    def passes(self) -> bool:
+        """Whether it tells of a moment: by itself or by its kind."""
+        return self.moment or self.kind in MOMENTS
 
     @property
     def key(self) -> str:
