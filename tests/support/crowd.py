@@ -1,0 +1,125 @@
+"""A crowd of clients of a deployment: whole and streamed, hasty and slow, each answer checked as it comes.
+
+What a client may expect whatever breaks behind the door: an answer of the right shape while one router lives; and never
+more of a loop than the gate may let out.
+"""
+
+import asyncio
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from random import Random
+
+import httpx
+
+from detector import detect
+from tests.support.deployment import Member
+
+PROMPTS = ("Tell me about the sea and its ships.", "请介绍一下秋天的山林。", "What should I cook tonight?", "讲讲城市的历史。")
+COPIES = 4
+"""Copies of one unit that no client may see: at most three of a long unit may be shown, and the cut may stand inside one."""
+LEAST = 200
+"""Characters below which a run is no loop to a reader: the gate shows up to 160 of an irregular rotation."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Seen:
+    """What the crowd saw. `answered` maps request ids to the router (and its life) that answered."""
+
+    answered: dict[str, tuple[int, int]] = field(default_factory=dict)
+    statuses: Counter[int] = field(default_factory=Counter)
+    served: Counter[str] = field(default_factory=Counter)
+    moved: int = 0
+    cut_by_death: int = 0
+    hung_up: int = 0
+    faults: list[str] = field(default_factory=list)
+    slowest_s: float = 0.0
+
+    @property
+    def count(self) -> int:
+        return sum(self.statuses.values())
+
+
+class Crowd:
+    """`walk` is one client until `until` is set; it goes to another router when one is dead, as a balancer would."""
+
+    def __init__(self, routers: list[Member], rng: Random, seen: Seen, *, pause_s: float, hasty: float = 0.1) -> None:
+        self._routers, self._rng, self.seen = routers, rng, seen
+        self._pause_s, self._hasty = pause_s, hasty
+        self.until = asyncio.Event()
+
+    async def walk(self) -> None:
+        loop = asyncio.get_running_loop()
+        async with httpx.AsyncClient(timeout=60) as client:
+            while not self.until.is_set():
+                started = loop.time()
+                await self._ask(client)
+                self.seen.slowest_s = max(self.seen.slowest_s, loop.time() - started)
+                await asyncio.sleep(self._rng.uniform(0, 2 * self._pause_s))
+
+    async def _ask(self, client: httpx.AsyncClient) -> None:
+        body = {"model": "chat", "messages": [{"role": "user", "content": self._rng.choice(PROMPTS)}]}
+        stream, hasty = self._rng.random() < 0.5, self._rng.random() < self._hasty
+        for _ in range(40):
+            index = self._rng.randrange(len(self._routers))
+            router, life = self._routers[index], (index, self._routers[index].born)
+            if router.frozen or router.process is None or router.process.returncode is not None:
+                await asyncio.sleep(0.05)
+                continue
+            try:
+                told = await (
+                    self._streamed(client, router.url, body, hasty) if stream else self._whole(client, router.url, body)
+                )
+            except httpx.HTTPError as error:
+                await asyncio.sleep(0.2)
+                if router.born != life[1] or router.process is None or router.process.returncode is not None:
+                    self.seen.moved += 1
+                    continue
+                self.seen.faults.append(f"a living router broke off: {type(error).__name__} {error}")
+                return
+            if told:
+                self.seen.answered[told] = life
+            return
+        self.seen.faults.append("no router took the request")
+
+    async def _whole(self, client: httpx.AsyncClient, url: str, body: dict[str, object]) -> str:
+        answer = await client.post(f"{url}/v1/chat/completions", json=body)
+        self.seen.statuses[answer.status_code] += 1
+        if answer.status_code != 200:
+            self.seen.faults.append(f"status {answer.status_code}: {answer.text[:200]}")
+            return ""
+        self.seen.served[answer.headers["x-pointsman-model"] or answer.headers["x-pointsman-fallback"]] += 1
+        self._read(answer.json()["choices"][0]["message"]["content"])
+        return answer.headers["x-request-id"]
+
+    async def _streamed(self, client: httpx.AsyncClient, url: str, body: dict[str, object], hasty: bool) -> str:
+        text, ended, last = "", False, ""
+        async with client.stream("POST", f"{url}/v1/chat/completions", json={**body, "stream": True}) as answer:
+            self.seen.statuses[answer.status_code] += 1
+            if answer.status_code != 200:
+                self.seen.faults.append(f"status {answer.status_code}")
+                return ""
+            request_id = answer.headers["x-request-id"]
+            async for line in answer.aiter_lines():
+                if hasty and len(text) > 40:
+                    self.seen.hung_up += 1
+                    return ""
+                if line == "data: [DONE]":
+                    ended = True
+                elif line.startswith("data: "):
+                    last = line[6:]
+                    event = json.loads(last)
+                    for choice in event.get("choices", []):
+                        text += choice.get("delta", {}).get("content") or ""
+        if not ended:
+            self.seen.faults.append(f"a stream ended without its end, after {len(text)} characters: {last[:400]}")
+            return request_id
+        self._read(text)
+        return request_id
+
+    def _read(self, text: str) -> None:
+        if not text:
+            self.seen.faults.append("an empty answer")
+        found = detect(text)
+        if found is not None and found.repeat >= COPIES and found.end - found.start >= LEAST:
+            self.seen.faults.append(f"{found.repeat} copies shown of {found.pattern[:40]!r}")
