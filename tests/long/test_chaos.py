@@ -12,11 +12,9 @@ from random import Random
 
 import httpx
 import pytest
-from sqlalchemy import text
 
-from store.sql_link import open_engine
 from tests.support.crowd import Crowd, Seen
-from tests.support.deployment import Deployment, deployed
+from tests.support.deployment import Deployment, deployed, rows
 from tests.support.postgres import NotHere
 
 SECONDS = float(os.environ.get("POINTSMAN_CHAOS_S", "120"))
@@ -104,15 +102,6 @@ class Chaos:
         await self._d.monitor.kill()
         await self._wait(0.1, 3)
         await self._d.monitor.start()
-
-
-async def rows(url: str, query: str) -> list[tuple[object, ...]]:
-    engine = open_engine(url)
-    try:
-        async with engine.connect() as connection:
-            return [tuple(row) for row in (await connection.execute(text(query))).all()]
-    finally:
-        await engine.dispose()
 
 
 @pytest.mark.long

@@ -5,6 +5,7 @@ more of a loop than the gate may let out.
 """
 
 import asyncio
+import contextlib
 import json
 from collections import Counter
 from dataclasses import dataclass, field
@@ -15,11 +16,18 @@ import httpx
 from detector import detect
 from tests.support.deployment import Member
 
-PROMPTS = ("Tell me about the sea and its ships.", "请介绍一下秋天的山林。", "What should I cook tonight?", "讲讲城市的历史。")
+PROMPTS = (
+    "Tell me about the sea and its ships.",
+    "请介绍一下秋天的山林。",
+    "What should I cook tonight?",
+    "讲讲城市的历史。",
+)
 COPIES = 4
 """Copies of one unit that no client may see: at most three of a long unit may be shown, and the cut may stand inside one."""
 LEAST = 200
 """Characters below which a run is no loop to a reader: the gate shows up to 160 of an irregular rotation."""
+SLOW_S = 0.05
+"""Between two lines, for a client that reads slowly."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -30,7 +38,6 @@ class Seen:
     statuses: Counter[int] = field(default_factory=Counter)
     served: Counter[str] = field(default_factory=Counter)
     moved: int = 0
-    cut_by_death: int = 0
     hung_up: int = 0
     faults: list[str] = field(default_factory=list)
     slowest_s: float = 0.0
@@ -43,9 +50,19 @@ class Seen:
 class Crowd:
     """`walk` is one client until `until` is set; it goes to another router when one is dead, as a balancer would."""
 
-    def __init__(self, routers: list[Member], rng: Random, seen: Seen, *, pause_s: float, hasty: float = 0.1) -> None:
+    def __init__(
+        self,
+        routers: list[Member],
+        rng: Random,
+        seen: Seen,
+        *,
+        pause_s: float,
+        hasty: float = 0.1,
+        slow: float = 0.0,
+    ) -> None:
+        """`pause_s` between two requests of a client; of the streams `hasty` are left early, `slow` are read slowly."""
         self._routers, self._rng, self.seen = routers, rng, seen
-        self._pause_s, self._hasty = pause_s, hasty
+        self._pause_s, self._hasty, self._slow = pause_s, hasty, slow
         self.until = asyncio.Event()
 
     async def walk(self) -> None:
@@ -57,13 +74,21 @@ class Crowd:
                 self.seen.slowest_s = max(self.seen.slowest_s, loop.time() - started)
                 await asyncio.sleep(self._rng.uniform(0, 2 * self._pause_s))
 
+    async def bursts(self, size: int, every_s: float) -> None:
+        """`size` requests at once, again and again."""
+        async with httpx.AsyncClient(timeout=60, limits=httpx.Limits(max_connections=size)) as client:
+            while not self.until.is_set():
+                await asyncio.gather(*(self._ask(client) for _ in range(size)))
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self.until.wait(), every_s)
+
     async def _ask(self, client: httpx.AsyncClient) -> None:
         body = {"model": "chat", "messages": [{"role": "user", "content": self._rng.choice(PROMPTS)}]}
         stream, hasty = self._rng.random() < 0.5, self._rng.random() < self._hasty
         for _ in range(40):
             index = self._rng.randrange(len(self._routers))
             router, life = self._routers[index], (index, self._routers[index].born)
-            if router.frozen or router.process is None or router.process.returncode is not None:
+            if router.frozen or not router.up:
                 await asyncio.sleep(0.05)
                 continue
             try:
@@ -72,7 +97,7 @@ class Crowd:
                 )
             except httpx.HTTPError as error:
                 await asyncio.sleep(0.2)
-                if router.born != life[1] or router.process is None or router.process.returncode is not None:
+                if router.born != life[1] or not router.up:
                     self.seen.moved += 1
                     continue
                 self.seen.faults.append(f"a living router broke off: {type(error).__name__} {error}")
@@ -100,7 +125,10 @@ class Crowd:
                 self.seen.faults.append(f"status {answer.status_code}")
                 return ""
             request_id = answer.headers["x-request-id"]
+            pause_s = SLOW_S if self._rng.random() < self._slow else 0.0
             async for line in answer.aiter_lines():
+                if pause_s:
+                    await asyncio.sleep(pause_s)
                 if hasty and len(text) > 40:
                     self.seen.hung_up += 1
                     return ""

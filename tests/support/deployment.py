@@ -13,6 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import text
+
+from store.sql_link import open_engine
 from tests.support.postgres_process import PostgresProcess
 from tests.support.robot import Robot
 from tests.support.service import settings_file
@@ -76,6 +79,7 @@ class Member:
     url: str = ""
     born: int = 0
     killed: int = 0
+    up: bool = False
     frozen: bool = False
     log: Path = field(default_factory=Path)
 
@@ -94,11 +98,11 @@ class Member:
             line = (await asyncio.wait_for(self.process.stdout.readline(), UP_S)).decode()
             assert line, f"{self.role} ended before it listened: {self.log.read_text()[-2000:]}"
             if "listening on" in line:
-                self.url = line.split()[-1]
+                self.url, self.up = line.split()[-1], True
                 return
 
     async def kill(self) -> None:
-        self.killed += 1
+        self.killed, self.up = self.killed + 1, False
         await end(self.process)
 
     def freeze(self) -> None:
@@ -114,6 +118,7 @@ class Member:
     async def stop(self) -> int:
         """SIGTERM and drain; the exit code."""
         assert self.process is not None
+        self.up = False
         if self.process.returncode is None:
             self.process.terminate()
         return await asyncio.wait_for(self.process.wait(), 60)
@@ -194,3 +199,13 @@ def _member(
         **settings,
     }
     return Member(role=role, file=settings_file(here, "", **more), listen=listen)
+
+
+async def rows(url: str, query: str) -> list[tuple[object, ...]]:
+    """What `query` finds in the database at `url`."""
+    engine = open_engine(url)
+    try:
+        async with engine.connect() as connection:
+            return [tuple(row) for row in (await connection.execute(text(query))).all()]
+    finally:
+        await engine.dispose()
