@@ -85,6 +85,12 @@ def redis_text(url: str) -> bytes:
     return b"\n".join(out)
 
 
+def files_below(folder: Path, but: Path) -> dict[str, bytes]:
+    """What every file holds, but `but` and the database, which is read as SQL."""
+    files = (path for path in folder.rglob("*") if path.is_file() and path != but)
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files if ".db" not in path.suffix}
+
+
 @pytest.mark.timeout(180)
 async def test_no_sink_holds_a_planted_secret(tmp_path: Path) -> None:
     with start_valkey() as valkey:
@@ -139,9 +145,7 @@ async def test_no_sink_holds_a_planted_secret(tmp_path: Path) -> None:
                 await asyncio.sleep(5)  # until the sender gives up
                 sinks["valkey"] = redis_text(url)
             sinks["sql"] = sql_text(tmp_path / "var" / "pointsman.db")
-            for path in sorted(tmp_path.rglob("*")):
-                if path.is_file() and path != file and path.suffix not in (".db", ".db-wal", ".db-shm"):
-                    sinks[str(path.relative_to(tmp_path))] = path.read_bytes()
+            sinks.update(files_below(tmp_path, file))
             assert sinks["sql"].count(b"INSERT") > 10
             assert any(place.endswith(".log") and content for place, content in sinks.items())
             # What a model says is its client's to see; nobody else's.
