@@ -35,6 +35,7 @@ from store.redis_states import RedisEvidence, RedisLease, RedisProbes, RedisStat
 from store.redis_windows import RedisCounts
 from store.server_time import ServerTime
 from store.sql_calls import SqlCallLog
+from store.sql_feedback import SqlFeedbackLog
 from store.sql_incidents import SqlAlertDesk
 from store.sql_keys import SqlKeys
 from store.sql_link import open_engine
@@ -105,6 +106,10 @@ async def _assemble(settings: Settings, stack: AsyncExitStack) -> Service:
     stack.push_async_callback(calls.close)
     _background(stack, calls.run(local), "call log")
 
+    feedback = SqlFeedbackLog(engine, clock)
+    stack.push_async_callback(feedback.close)
+    _background(stack, feedback.run(local), "feedback")
+
     topology = settings.topology()
     evidence, lease = RedisEvidence(link, clock), RedisLease(link, clock)
     guard = Guard(
@@ -144,6 +149,7 @@ async def _assemble(settings: Settings, stack: AsyncExitStack) -> Service:
         rng=rng,
         keys=keys,
         policy=settings.router,
+        feedback=feedback,
     )
     service = Service(
         settings=settings,

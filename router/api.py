@@ -6,6 +6,7 @@ itself (measured: about 140 microseconds); everything else is FastAPI.
 
 import asyncio
 import logging
+import math
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -14,14 +15,15 @@ from starlette.types import Receive, Scope, Send
 
 from base.ids import new_request_id
 from breaker.share import phrase_only
+from router.body import ClientGone, read_body
 from router.errors import (
     BadRequest,
     NotOffered,
     RouterError,
-    TooLarge,
     TooMany,
     UnknownRoute,
 )
+from router.feedback import FeedbackDesk
 from router.journey import ABANDONED_STATUS, Deps, Journey
 from router.serve import serve_stream, serve_whole
 from router.sse import encode
@@ -31,10 +33,6 @@ from router.wire import Kind, parse_chat
 
 log = logging.getLogger("pointsman.router")
 PATHS = {f"/v1{kind.value}": kind for kind in Kind}
-
-
-class ClientGone(Exception):
-    """The client hung up before its request was whole."""
 
 
 class RouterApp(FastAPI):
@@ -61,6 +59,19 @@ def build_app(deps: Deps, *, lifespan: Any = None) -> RouterApp:
         data = [{"id": name, "object": "model", "created": 0, "owned_by": "pointsman"} for name in names]
         return {"object": "list", "data": data}
 
+    desk = FeedbackDesk(deps.feedback, deps.clock, deps.metrics) if deps.feedback is not None else None
+
+    @app.post("/v1/feedback")
+    async def feedback(request: Request) -> Response:
+        caller = deps.keys.caller(request.headers.get("authorization"))
+        if desk is None:
+            raise NotOffered("this server keeps no feedback")
+        try:
+            raw = await read_body(request.receive, request.headers, deps.policy.max_body_bytes)
+        except ClientGone:
+            return Response(status_code=ABANDONED_STATUS)
+        return _json(*await desk.file(raw, caller))
+
     @app.get("/healthz")
     async def healthz() -> dict[str, str]:
         return {"status": "ok"}
@@ -83,7 +94,10 @@ def build_app(deps: Deps, *, lifespan: Any = None) -> RouterApp:
     @app.exception_handler(RouterError)
     async def told(request: Request, error: Exception) -> Response:
         assert isinstance(error, RouterError)
-        return _json(error.status, error.shape())
+        answer = _json(error.status, error.shape())
+        if error.retry_after_s is not None:
+            answer.headers["retry-after"] = str(max(1, math.ceil(error.retry_after_s)))
+        return answer
 
     @app.exception_handler(Exception)
     async def failed(request: Request, error: Exception) -> Response:
@@ -148,7 +162,7 @@ class ModelEndpoint:
             raise _MethodRefused(f"{scope['method']} {scope['path']}: use POST")
         headers = {k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"]}
         caller = deps.keys.caller(headers.get("authorization"))
-        raw = await _body(receive, headers, deps.policy.max_body_bytes)
+        raw = await read_body(receive, headers, deps.policy.max_body_bytes)
         request = parse_chat(raw, headers, caller.app, PATHS[scope["path"]])
         route = deps.topology.route(request.route)
         if route is None:
@@ -201,26 +215,6 @@ async def _watch(receive: Receive, gone: asyncio.Event, serving: "asyncio.Task[A
         pass
     gone.set()
     serving.cancel()
-
-
-async def _body(receive: Receive, headers: dict[str, str], limit: int) -> bytes:
-    """Read the whole body. Raises TooLarge as soon as that is known, ClientGone when the client leaves."""
-    length = headers.get("content-length", "")
-    if length.isdigit() and int(length) > limit:
-        raise TooLarge(f"the body may have at most {limit} bytes")
-    parts: list[bytes] = []
-    size = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientGone
-        part = message.get("body", b"")
-        size += len(part)
-        if size > limit:
-            raise TooLarge(f"the body may have at most {limit} bytes")
-        parts.append(part)
-        if not message.get("more_body", False):
-            return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def _written_down(journey: Journey, status: int) -> None:

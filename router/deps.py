@@ -12,7 +12,7 @@ from router.choose import Shares
 from router.ladder import Step
 from router.metrics import RouterMetrics
 from router.policy import RouterPolicy
-from router.ports import BreakerGuard, CallLog, Models, Permit
+from router.ports import BreakerGuard, CallLog, FeedbackLog, Models, Permit
 from router.topology import Model, Topology
 
 
@@ -45,6 +45,8 @@ class Deps:
     policy: RouterPolicy = field(default_factory=RouterPolicy)
     metrics: RouterMetrics = field(default_factory=RouterMetrics)
     rests: Rests = field(default_factory=Rests)
+    feedback: FeedbackLog | None = None
+    """None: POST /v1/feedback is answered with 501."""
     ready: Callable[[], bool] = lambda: True
 
 

@@ -7,6 +7,11 @@ RouterError              whose: CALLER  next: STOP
 ├── UnknownRoute         404 model_not_found
 ├── TooLarge             413 request_too_large
 ├── TooMany              429 rate_limit_exceeded | too_many_requests
+├── BadFeedback          422 invalid_feedback
+├── SupportForbidden     403 support_forbidden: only a support desk's key may do that
+├── UnknownRequest       404 request_not_found: feedback on a request that is not the app's
+├── FeedbackExists       409 feedback_exists: one word per person and reply
+├── StoreGone            503 store_unavailable.           whose: OURS
 ├── NotOffered           501 not_implemented
 ├── Internal             500 internal_error.               whose: OURS
 ├── ShuttingDown         503 shutting_down.                whose: OURS
@@ -87,6 +92,39 @@ class TooMany(RouterError):
     status = 429
     code = "rate_limit_exceeded"
     type = "rate_limit_error"
+
+
+class BadFeedback(RouterError):
+    status = 422
+    code = "invalid_feedback"
+
+
+class SupportForbidden(RouterError):
+    status = 403
+    code = "support_forbidden"
+    type = "permission_error"
+
+
+class UnknownRequest(RouterError):
+    status = 404
+    code = "request_not_found"
+
+
+class FeedbackExists(RouterError):
+    status = 409
+    code = "feedback_exists"
+
+
+class StoreGone(RouterError):
+    """Something that cannot be done without the database, which does not answer."""
+
+    whose = Whose.OURS
+    status = 503
+    code = "store_unavailable"
+    type = "server_error"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, retry_after_s=5.0)
 
 
 class NotOffered(RouterError):

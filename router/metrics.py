@@ -27,6 +27,7 @@ class RouterMetrics:
         self.parsed = Counter("parse_steps", "How structured replies were read", ("model", "step"), **make)  # type: ignore[arg-type]
         self.refused = Counter("refused", "Requests refused before routing", ("code",), **make)  # type: ignore[arg-type]
         self.log_failures = Counter("call_log_failures", "Rows the call log did not take", **make)  # type: ignore[arg-type]
+        self.feedback = Counter("feedback", "What people said of replies", ("kind", "source", "result"), **make)  # type: ignore[arg-type]
         self.in_flight = Gauge("in_flight", "Requests being served", **make)  # type: ignore[arg-type]
         self.level = Gauge("model_severity", "0 healthy, 1 warn, 2 reduced, 3 open or recovering", ("model",), **make)  # type: ignore[arg-type]
         self.phrase_only = Gauge("route_phrase_only", "1 while no model of the route may answer", ("route",), **make)  # type: ignore[arg-type]
