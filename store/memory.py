@@ -4,12 +4,14 @@ Same rules as the Redis stores; tests/contract/ runs one suite over both.
 """
 
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
 
 from base.clock import Clock
 from breaker.evidence import Evidence, EvidenceStore
 from breaker.ports import CountStore, Lease, ProbeStore, ProbeTally, StateStore, TransitionLog
 from breaker.snapshot import Snapshot, Transition
 from breaker.window import FAST_BUCKET_S, MINUTE_S, FastRow, MinuteRow
+from monitor.jobs import JobRun, RunState
 from monitor.ports import JobSlots
 from store.merge import FAST_KEPT_S, KEPT_S, acceptable, merge_fast, merge_minutes
 
@@ -140,20 +142,55 @@ class MemoryJobs:
     """Job slots of one process; what store/sql_jobs.py keeps in a table."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, str], tuple[int, str]] = {}
+        self._kept: dict[tuple[str, str], JobRun] = {}
 
-    async def claim(self, job: str, slot: str, owner: str, fence: int, now: float) -> bool:
-        kept_fence, state = self._kept.get((job, slot), (-1, "running"))
-        if state != "running" or kept_fence >= fence:
+    async def claim(self, job: str, slot: str, owner: str, fence: int, now: float, *, due_at: float) -> int | None:
+        kept = self._kept.get((job, slot))
+        if kept is not None and not _may_claim(kept, now, fence):
+            return None
+        tries = kept.tries + 1 if kept else 1
+        self._kept[job, slot] = JobRun(
+            job=job, slot=slot, due_at=due_at, owner=owner, fence=fence, state=RunState.RUNNING, tries=tries,
+            detail="", started_at=now,
+        )  # fmt: skip
+        return tries
+
+    async def finish(
+        self, job: str, slot: str, fence: int, now: float, *, error: str = "", retry_at: float | None = None
+    ) -> bool:
+        kept = self._kept.get((job, slot))
+        if kept is None or (kept.fence, kept.state) != (fence, RunState.RUNNING):
             return False
-        self._kept[job, slot] = (fence, "running")
+        state = RunState.FAILED if error else RunState.DONE
+        self._kept[job, slot] = replace(kept, state=state, detail=error, ended_at=now, retry_at=retry_at)
         return True
 
-    async def finish(self, job: str, slot: str, fence: int, now: float, *, error: str = "") -> bool:
-        if self._kept.get((job, slot)) != (fence, "running"):
+    async def note(self, job: str, slot: str, state: RunState, now: float, *, due_at: float, detail: str = "") -> bool:
+        if (job, slot) in self._kept:
             return False
-        self._kept[job, slot] = (fence, "failed" if error else "done")
+        self._kept[job, slot] = JobRun(
+            job=job, slot=slot, due_at=due_at, owner="", fence=0, state=state, tries=0, detail=detail, started_at=now
+        )
         return True
+
+    async def newest(self, jobs: Sequence[str], now: float) -> Mapping[str, float]:
+        out: dict[str, float] = {}
+        for run in self._kept.values():
+            if run.job in jobs and not run.slot.startswith("hand-") and run.due_at <= now + 3_600.0:
+                out[run.job] = max(run.due_at, out.get(run.job, 0.0))
+        return out
+
+    async def open(self, now: float, fence: int) -> Sequence[JobRun]:
+        return sorted((run for run in self._kept.values() if _may_claim(run, now, fence)), key=lambda run: run.due_at)
+
+    async def last(self, job: str | None = None, limit: int = 50) -> Sequence[JobRun]:
+        runs = [run for run in self._kept.values() if job in (None, run.job)]
+        return sorted(reversed(runs), key=lambda run: -run.started_at)[:limit]
+
+
+def _may_claim(run: JobRun, now: float, fence: int) -> bool:
+    again = run.state is RunState.FAILED and run.retry_at is not None and run.retry_at <= now
+    return again or run.state is RunState.ASKED or (run.state is RunState.RUNNING and run.fence < fence)
 
 
 class MemoryLease:

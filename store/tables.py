@@ -180,11 +180,15 @@ job_run = Table(
     Column("slot", String(32), nullable=False),
     Column("owner", String(128), nullable=False),
     Column("fence", BigInteger, nullable=False),
-    Column("state", String(16), nullable=False),  # running | done | failed
+    Column("state", String(16), nullable=False),  # known | asked | running | done | failed | missed
     Column("detail", Text, nullable=False, server_default=""),
     Column("started_at", Double, nullable=False, index=True),
     Column("ended_at", Double),
+    Column("due_at", Double, nullable=False, server_default="0"),
+    Column("tries", Integer, nullable=False, server_default="1"),
+    Column("retry_at", Double),
     UniqueConstraint("job", "slot"),
+    Index(None, "job", "due_at"),
 )
 
 incident = Table(
