@@ -50,11 +50,16 @@ def build_admin(fleet: Fleet, audit: Audit, history: History, gate: Gate, more: 
     app.include_router(admin_routes(fleet, audit, history, gate))
     for routes in more:
         app.include_router(routes)
+    add_error_shapes(app)
+    return app
+
+
+def add_error_shapes(app: FastAPI) -> None:
+    """What is refused is told in OpenAI's shape, on every path."""
     app.add_exception_handler(AdminError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(StoreUnavailable, _store_gone)
     app.add_exception_handler(HTTPException, _no_such_path)
-    return app
 
 
 def admin_routes(fleet: Fleet, audit: Audit, history: History, gate: Gate) -> APIRouter:

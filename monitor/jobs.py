@@ -72,7 +72,7 @@ class Job:
         """When a slot whose `run` failed at `now_s` is tried again; None: never. What a person started is not."""
         if run.by_hand or run.attempt >= self.tries:
             return None
-        return now_s + self.backoff_s * 2 ** (run.attempt - 1)
+        return now_s + self.backoff_s * float(2 ** (run.attempt - 1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -190,16 +190,19 @@ class Schedule:
             if not kept:
                 return  # a later leader has it; its word counts
             if not error:
-                await self._desk.resolve(self._alert(job, run.slot, "runs again"))
+                over = self._alert(job, run.slot, "runs again")
+                await self._owe(lambda: self._desk.resolve(over))
             elif retry_at is None:
-                await self._desk.fire(self._alert(job, run.slot, error, tries=run.attempt))
+                lost = self._alert(job, run.slot, error, tries=run.attempt)
+                await self._owe(lambda: self._desk.fire(lost))
 
         await self._owe(finish)
 
     # -- telling --------------------------------------------------------------------------------------------------
 
     async def _tell(self, job: Job, slot: str, why: str) -> None:
-        await self._owe(lambda: self._desk.fire(self._alert(job, slot, why)))
+        missed = self._alert(job, slot, why)
+        await self._owe(lambda: self._desk.fire(missed))
 
     def _alert(self, job: Job, slot: str, why: str, tries: int = 0) -> Alert:
         now_s = self._clock.now_s()

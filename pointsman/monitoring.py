@@ -12,25 +12,23 @@ from fastapi import FastAPI
 from breaker.ports import StoreUnavailable
 from console.api import build_admin
 from console.gatekeeper import Gate
+from console.jobs_api import jobs_routes
 from monitor.alerts.channel import Channel
 from monitor.alerts.sender import LEASE_NAME, AlertSender
 from monitor.probes.runner import ProbeRunner
-from monitor.schedule import Job, Schedule
+from monitor.schedule import Schedule
 from pointsman.admin_token import admin_hashes
 from pointsman.assemble import Service
+from pointsman.clockwork import ScheduledJobs, schedule_of
 from pointsman.doorkeeper import HeldTokens, keep_tokens
 from pointsman.fleet import GuardedFleet, SqlAudit
 from pointsman.serve import Door, listen, serve
 from store.sql_admin import SqlAdminLog
 from store.sql_admin_tokens import SqlAdminTokens
-from store.sql_calls import SqlCalls
 from store.sql_jobs import SqlJobs
 
 ALERT_TIMEOUT_S = 5.0
 HEARTBEAT_S = 5.0
-DAY_S = 86_400.0
-CALLS_KEPT_S = 30 * DAY_S
-FAILED_KEPT_S = 14 * DAY_S
 
 
 class Role(StrEnum):
@@ -68,17 +66,21 @@ async def doors_of(service: Service, role: Role = Role.ALL) -> Doors:
         service.background(_follow_heartbeat(service), "monitor heartbeat")
     else:
         hashes, token = admin_hashes(service.settings.data_dir, os.environ)
-        door = Door(app=_admin(service, HeldTokens(hashes)), socket=listen(service.settings.address(admin=True)))
-        doors.append(door)
+        schedule = schedule_of(service)
+        app = _admin(service, HeldTokens(hashes), schedule)
+        doors.append(Door(app=app, socket=listen(service.settings.address(admin=True))))
         await _start_monitor(service)
+        service.background(schedule.run(), "clock jobs")
     return Doors(service=service, doors=tuple(doors), new_token=token)
 
 
-def _admin(service: Service, tokens: HeldTokens) -> FastAPI:
+def _admin(service: Service, tokens: HeldTokens, schedule: Schedule) -> FastAPI:
     service.background(keep_tokens(tokens, SqlAdminTokens(service.engine)), "admin tokens")
     fleet = GuardedFleet(guard=service.guard, deps=service.deps, clock=service.clock)
     audit = SqlAudit(log=SqlAdminLog(service.engine), clock=service.clock)
-    app = build_admin(fleet, audit, service.transitions, Gate(tokens))
+    gate = Gate(tokens)
+    jobs = ScheduledJobs(schedule=schedule, slots=SqlJobs(service.engine), clock=service.clock)
+    app = build_admin(fleet, audit, service.transitions, gate, [jobs_routes(jobs, audit, gate)])
 
     @app.get("/healthz")
     async def healthz() -> dict[str, str]:
@@ -101,20 +103,6 @@ async def _start_monitor(service: Service) -> None:
         service.transitions, service.lease, service.boot_id, channels, client, service.clock, alerts.language
     )
     service.background(sender.run(), "alerts")
-    schedule = Schedule([_retention(service)], service.lease, SqlJobs(service.engine), service.boot_id, service.clock)
-    schedule.start()
-    service.stack.callback(schedule.stop)
-
-
-def _retention(service: Service) -> Job:
-    """Every night old rows go (SPEC, Keys and limits: rows 30 days, excerpts 14)."""
-    calls = SqlCalls(service.engine)
-
-    async def forget() -> None:
-        now_s = service.clock.now_s()
-        await calls.forget(calls_before=now_s - CALLS_KEPT_S, failed_before=now_s - FAILED_KEPT_S)
-
-    return Job(name="retention", work=forget, hour=3, minute=30)
 
 
 async def _follow_heartbeat(service: Service) -> None:

@@ -14,6 +14,7 @@ from pydantic import AnyHttpUrl, BaseModel, ConfigDict, Field, SecretStr, Valida
 
 from breaker.policy import BreakerPolicy
 from detector.policy import GatePolicy
+from monitor.policy import MonitorPolicy, RetentionPolicy
 from pointsman.yaml_lines import Lines, Mistake, Path, SettingsError, dotted, read
 from router.policy import RouterPolicy
 from router.topology import KNOWN_SCENES, Candidate, Model, Route, Topology, WhenDown
@@ -121,6 +122,8 @@ class Settings(Part):
     breaker: BreakerPolicy = BreakerPolicy()
     gate: GatePolicy = GatePolicy()
     alerts: AlertSettings = AlertSettings()
+    monitor: MonitorPolicy = MonitorPolicy()
+    retention: RetentionPolicy = RetentionPolicy()
 
     def sql(self) -> str:
         """The database URL; a secret."""

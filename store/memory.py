@@ -185,7 +185,7 @@ class MemoryJobs:
 
     async def last(self, job: str | None = None, limit: int = 50) -> Sequence[JobRun]:
         runs = [run for run in self._kept.values() if job in (None, run.job)]
-        return sorted(reversed(runs), key=lambda run: -run.started_at)[:limit]
+        return sorted(runs, key=lambda run: -run.started_at)[:limit]
 
 
 def _may_claim(run: JobRun, now: float, fence: int) -> bool:

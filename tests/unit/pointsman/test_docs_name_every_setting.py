@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from breaker.policy import BreakerPolicy
 from detector.policy import GatePolicy
+from monitor.policy import MonitorPolicy, RetentionPolicy
 from pointsman import settings
 from router.metrics import RouterMetrics
 from router.policy import RouterPolicy
@@ -26,6 +27,8 @@ PARTS = {
     "`router`": RouterPolicy,
     "`breaker`": BreakerPolicy,
     "`gate`": GatePolicy,
+    "`monitor`": MonitorPolicy,
+    "`retention`": RetentionPolicy,
 }
 
 

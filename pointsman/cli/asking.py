@@ -1,0 +1,33 @@
+"""How a command asks a running monitor: the address, the token, and what its refusals mean for the exit code."""
+
+import os
+from typing import Any
+
+import httpx
+import typer
+
+from pointsman.admin_token import VARIABLE
+
+UrlOption: str = typer.Option("http://127.0.0.1:8081", help="The operators' address.")
+TokenOption: str = typer.Option("", help=f"Admin token; else the environment's {VARIABLE}.")
+TIMEOUT_S = 30
+
+
+def asked(method: str, url: str, path: str, token: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+    """What the service answered. Tells why not and exits: 2 without a token, 1 for a refusal or no answer."""
+    if not (token := token or os.environ.get(VARIABLE, "")):
+        typer.echo(f"pointsman: an admin token is needed: --token or {VARIABLE}", err=True)
+        raise typer.Exit(2)
+    headers = {"authorization": f"Bearer {token}"}
+    try:
+        answer = httpx.request(method, f"{url.rstrip('/')}{path}", headers=headers, json=body, timeout=TIMEOUT_S)
+        told: Any = answer.json()
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+        typer.echo(f"pointsman: {url} does not answer as the service would: {error}", err=True)
+        raise typer.Exit(1) from error
+    if not 200 <= answer.status_code < 300:
+        refusal = told.get("error") if isinstance(told, dict) else None
+        why = refusal.get("message") if isinstance(refusal, dict) else answer.status_code
+        typer.echo(f"pointsman: {why}", err=True)
+        raise typer.Exit(1)
+    return dict(told)

@@ -1,0 +1,83 @@
+"""`pointsman jobs`: what runs by the clock, when it ran last and runs next; or run one now."""
+
+import json
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from pointsman.cli.asking import TokenOption, UrlOption, asked
+
+app = typer.Typer(invoke_without_command=True, help="Clock jobs: list them, or run one now.")
+
+
+@app.callback(invoke_without_command=True)
+def jobs(
+    context: typer.Context,
+    url: str = UrlOption,
+    token: str = TokenOption,
+    as_json: bool = typer.Option(False, "--json", help="As JSON, moments in seconds since the epoch."),
+) -> None:
+    """List every job with its last and next run. Exit 1: the service did not tell."""
+    if context.invoked_subcommand is not None:
+        return
+    told = asked("GET", url, "/admin/jobs", token)
+    if as_json:
+        typer.echo(json.dumps(told["jobs"], ensure_ascii=False, indent=2))
+    else:
+        Console().print(table(told["jobs"]))
+
+
+@app.command()
+def run(
+    name: str = typer.Argument(help="The job, as listed."),
+    reason: str = typer.Option("by hand", help="For the audit log."),
+    url: str = UrlOption,
+    token: str = TokenOption,
+) -> None:
+    """Ask the leading monitor to run a job now; it begins within ten seconds."""
+    told = asked("POST", url, f"/admin/jobs/{name}/run", token, {"reason": reason, "actor": "cli"})
+    typer.echo(f"{told['job']} {told['slot']} is asked for; `pointsman jobs history {name}` tells how it went")
+
+
+@app.command()
+def history(
+    name: str = typer.Argument(help="The job, as listed."),
+    limit: int = typer.Option(20, min=1, max=1000),
+    url: str = UrlOption,
+    token: str = TokenOption,
+) -> None:
+    """The last runs of one job."""
+    out = Table("slot", "state", "tries", "began", "ended", "what happened")
+    for row in asked("GET", url, f"/admin/jobs/{name}?limit={limit}", token)["runs"]:
+        ended = moment(row["ended_at"], "")
+        out.add_row(row["slot"], row["state"], str(row["tries"]), moment(row["started_at"], ""), ended, row["detail"])
+    Console().print(out)
+
+
+def table(rows: list[dict[str, Any]]) -> Table:
+    """One line per job."""
+    out = Table("job", "when", "last run", "went", "next run")
+    for row in rows:
+        zone, last = row["timezone"], row["last"]
+        went = "never ran" if last is None else f"{last['state']}{_why(last)}"
+        began = moment(last["started_at"], zone) if last else ""
+        out.add_row(row["job"], f"{row['cron']} {zone}", began, went, moment(row["next_at"], zone))
+    return out
+
+
+def _why(run: dict[str, Any]) -> str:
+    return f" ({run['detail']})" if run["detail"] else ""
+
+
+def moment(at: float | None, zone: str) -> str:
+    """A moment for people; in UTC where no zone is given."""
+    if at is None:
+        return ""
+    try:
+        return datetime.fromtimestamp(at, ZoneInfo(zone or "UTC")).strftime("%Y-%m-%d %H:%M:%S")
+    except (OverflowError, ValueError):  # scaled time leaves the calendar behind
+        return f"{at:.0f}"

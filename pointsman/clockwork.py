@@ -1,0 +1,96 @@
+"""Which jobs run by the clock, joined to a service: one line each.
+
+A job goes into `jobs_of`, periodic work of the leader without slots into `ticks_of`.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from base.clock import Clock
+from console.jobs_api import ClockJobs
+from monitor.jobs import Job, JobRun, Run, Tick
+from monitor.schedule import Schedule, told
+from pointsman.assemble import Service
+from pointsman.retention import forget_old
+from store.sql_jobs import SqlJobs
+from store.sql_retention import SqlRetention
+
+log = logging.getLogger("pointsman")
+
+
+def schedule_of(service: Service) -> Schedule:
+    """The clock jobs of this service; `run` it in the background."""
+    return Schedule(
+        jobs_of(service),
+        service.lease,
+        SqlJobs(service.engine),
+        service.boot_id,
+        service.clock,
+        service.desk,
+        ticks_of(service),
+    )
+
+
+def jobs_of(service: Service) -> Sequence[Job]:
+    """What runs at set times."""
+    when = service.settings.monitor.cron
+    return (Job(name="retention", cron=when("retention"), work=_retention(service)),)
+
+
+def ticks_of(service: Service) -> Sequence[Tick]:
+    """What the leader repeats."""
+    return ()
+
+
+def _retention(service: Service) -> Any:
+    rows, jobs = SqlRetention(service.engine), SqlJobs(service.engine)
+    forget = partial(forget_old, rows, jobs, service.settings.retention, service.clock)
+
+    async def work(_run: Run) -> None:
+        log.info("retention: %d rows went", await forget())
+
+    return work
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduledJobs:
+    """The console's view of the schedule."""
+
+    schedule: Schedule
+    slots: SqlJobs
+    clock: Clock
+
+    def names(self) -> Sequence[str]:
+        return tuple(self.schedule.jobs)
+
+    async def jobs(self) -> Sequence[Mapping[str, Any]]:
+        now_s = self.clock.now_s()
+        rows = []
+        for job in self.schedule.jobs.values():
+            last = _newest(await self.slots.last(job.name, limit=20))
+            rows.append(
+                {
+                    "job": job.name,
+                    "cron": job.cron.expression,
+                    "timezone": job.cron.zone,
+                    "next_at": job.cron.next_after(now_s),
+                    "last": told(last) if last is not None else None,
+                }
+            )
+        return rows
+
+    async def runs(self, name: str, limit: int) -> Sequence[Mapping[str, Any]]:
+        return [told(run) for run in await self.slots.last(name, limit=limit)]
+
+    async def ask(self, name: str, actor: str) -> str:
+        return await self.schedule.ask(name, actor)
+
+
+def _newest(runs: Sequence[JobRun]) -> JobRun | None:
+    return next((run for run in runs if run.tries or run.detail), None)
+
+
+_jobs: type[ClockJobs] = ScheduledJobs

@@ -1,0 +1,29 @@
+"""What is kept how long: joins the retention policy to the tables.
+
+A table added here is bounded; one that is not grows for ever.
+"""
+
+from base.clock import Clock
+from monitor.policy import RetentionPolicy
+from store.sql_jobs import SqlJobs
+from store.sql_retention import SqlRetention
+from store.tables import call, failed_reply, feedback, transition
+
+DAY_S = 86_400.0
+
+
+async def forget_old(rows: SqlRetention, jobs: SqlJobs, policy: RetentionPolicy, clock: Clock) -> int:
+    """Delete what is past its time or its number; how many rows went. Raises StoreUnavailable."""
+    now_s = clock.now_s()
+    kept = (
+        (failed_reply, "at", policy.failed_days, policy.failed_rows),
+        (call, "at", policy.calls_days, policy.calls_rows),
+        (feedback, "at", policy.feedback_days, None),
+        (transition, "at", policy.transitions_days, None),
+    )
+    gone = 0
+    for table, moment, days, most in kept:
+        gone += await rows.older(table, moment, now_s - days * DAY_S)
+        if most is not None:
+            gone += await rows.beyond(table, moment, most)
+    return gone + await jobs.forget(now_s - policy.jobs_days * DAY_S)

@@ -1,0 +1,47 @@
+"""Old rows go, and the oldest of too many: in small batches, so that nobody waits long for a lock.
+
+In:  a table with a moment per row, the oldest moment that is kept, the most rows.  Out: how many went.
+"""
+
+from sqlalchemy import Column, Table, delete, func, select
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from store.sql_link import answered
+
+BATCH = 2_000
+
+
+class SqlRetention:
+    """All methods raise StoreUnavailable; what went before that is gone."""
+
+    def __init__(self, engine: AsyncEngine, batch: int = BATCH) -> None:
+        self._engine, self._batch = engine, batch
+
+    async def older(self, table: Table, moment: str, before: float) -> int:
+        """Delete rows of before `before`."""
+        return await self._in_batches(table, table.c[moment], before, None)
+
+    async def beyond(self, table: Table, moment: str, most: int) -> int:
+        """Delete the oldest rows beyond the `most` newest."""
+        with answered():
+            async with self._engine.connect() as connection:
+                there = int((await connection.execute(select(func.count()).select_from(table))).scalar_one())
+        return await self._in_batches(table, table.c[moment], None, there - most) if there > most else 0
+
+    async def _in_batches(
+        self, table: Table, moment: "Column[float]", before: float | None, most: int | None
+    ) -> int:  # fmt: skip
+        key = next(iter(table.primary_key.columns))
+        gone = 0
+        while most is None or gone < most:
+            size = self._batch if most is None else min(self._batch, most - gone)
+            oldest = select(key).order_by(moment, key).limit(size)
+            if before is not None:
+                oldest = oldest.where(moment < before)
+            with answered():
+                async with self._engine.begin() as connection:
+                    went = (await connection.execute(delete(table).where(key.in_(oldest)))).rowcount
+            gone += went
+            if went < size:
+                break
+        return gone
