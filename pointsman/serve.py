@@ -14,8 +14,12 @@ from typing import Any
 import uvicorn
 
 from pointsman.assemble import Service, StartError
+from pointsman.settings import Settings
+from pointsman.wire_limits import limited
 
 BACKLOG = 2048
+KEEP_ALIVE_S = 75
+"""Longer than the 60 s of common balancers: who keeps a connection longest must not be the one that sends on it."""
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -41,13 +45,14 @@ class QuietServer(uvicorn.Server):
 
 
 def listen(address: tuple[str, int]) -> socket.socket:
-    """A bound socket. Raises StartError, which names the address."""
+    """A socket that takes connections: they wait until `serve` answers them. Raises StartError, which names the address."""
     host, port = address
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         sock.bind((host, port))
+        sock.listen(BACKLOG)
     except OSError as error:
         sock.close()
         raise StartError(f"cannot listen on {host}:{port}: {error.strerror}") from error
@@ -57,7 +62,7 @@ def listen(address: tuple[str, int]) -> socket.socket:
 async def serve(service: Service, doors: Sequence[Door], stop: asyncio.Event | None = None) -> None:
     """Serve until a signal comes or `stop` is set, then drain."""
     stop = stop or asyncio.Event()
-    servers = [QuietServer(_config(door, service.settings.drain_s)) for door in doors]
+    servers = [QuietServer(_config(door, service.settings)) for door in doors]
     with _signals(stop, servers):
         running = [
             asyncio.create_task(server.serve(sockets=[door.socket]), name=door.url)
@@ -72,17 +77,18 @@ async def serve(service: Service, doors: Sequence[Door], stop: asyncio.Event | N
         stopping.cancel()
 
 
-def _config(door: Door, drain_s: float) -> uvicorn.Config:
+def _config(door: Door, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         door.app,
-        http="httptools",
+        http=limited(settings.request_read_s),
         ws="none",
         lifespan="off",
         access_log=False,
         log_config=None,
         server_header=False,
         backlog=BACKLOG,
-        timeout_graceful_shutdown=max(1, round(drain_s)),
+        timeout_keep_alive=KEEP_ALIVE_S,
+        timeout_graceful_shutdown=max(1, round(settings.drain_s)),
     )
 
 

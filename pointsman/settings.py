@@ -114,6 +114,8 @@ class Settings(Part):
     """Whether callers need an app key even while none was made."""
     drain_s: Annotated[float, Field(ge=0, le=600)] = 30.0
     """After SIGTERM streams may go on for so long."""
+    request_read_s: Annotated[float, Field(gt=0, le=600)] = 30.0
+    """A request must have arrived whole within this time, or it is answered 408 and its connection closed."""
     models: Annotated[dict[Name, ModelSettings], Field(min_length=1)]
     routes: Annotated[dict[Name, RouteSettings], Field(min_length=1)]
     scenes: list[Name] = Field(default_factory=list)

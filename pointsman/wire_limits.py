@@ -1,0 +1,90 @@
+"""What a client may take of a connection: so many bytes of headers, so long until its request is here.
+
+Acts: uvicorn's httptools protocol with two limits more. Over them the client is told in OpenAI's error shape (431, 408)
+and the connection is closed; an endless header costs 64 KiB, a request that trickles in one timer.
+"""
+
+import asyncio
+import json
+from functools import partial
+from typing import Any, cast
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+MAX_HEAD_BYTES = 64 * 1024
+"""Request line and headers. nginx takes 32 KiB by default (4 × 8 KiB); twice that leaves room for long cookies and traces."""
+_REASONS = {408: "Request Timeout", 431: "Request Header Fields Too Large"}
+
+
+def limited(read_s: float) -> type[asyncio.Protocol]:
+    """The protocol for uvicorn's `http`: a request must have arrived whole within `read_s` seconds."""
+    return cast("type[asyncio.Protocol]", partial(LimitedProtocol, read_s=read_s))
+
+
+class LimitedProtocol(HttpToolsProtocol):
+    """One connection. The time runs from its start, or from a request's first byte, to that request's last byte."""
+
+    def __init__(self, *args: Any, read_s: float, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self._read_s = read_s
+        self._timer: asyncio.TimerHandle | None = None
+        self._in_head = True
+        self._head_bytes = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._arm()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._disarm()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._in_head:
+            self._head_bytes += len(data)
+            if self._head_bytes > MAX_HEAD_BYTES:
+                self._refuse(431, "headers_too_large", f"request line and headers may have {MAX_HEAD_BYTES} bytes")
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._in_head, self._head_bytes = True, 0
+        self._arm()
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._disarm()
+        super().on_message_complete()
+
+    def _arm(self) -> None:
+        self._disarm()
+        self._timer = self.loop.call_later(self._read_s, self._too_slow)
+
+    def _disarm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _too_slow(self) -> None:
+        if self.pipeline:
+            # We stopped reading until the request before it is answered: the wait is ours, not the client's.
+            self._arm()
+            return
+        self._refuse(408, "request_timeout", f"the request was not here whole after {self._read_s:g} s")
+
+    def _refuse(self, status: int, code: str, told: str) -> None:
+        self._disarm()
+        if self.transport.is_closing():
+            return
+        if self.headers is not None and (self._in_head or not self.cycle.response_started):
+            error = {"message": told, "type": "invalid_request_error", "param": None, "code": code}
+            body = json.dumps({"error": error}).encode()
+            head = (
+                f"HTTP/1.1 {status} {_REASONS[status]}\r\ncontent-type: application/json\r\n"
+                f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+            )
+            self.transport.write(head.encode() + body)
+        self.transport.close()
