@@ -53,6 +53,7 @@ class Explanation:
     """`unknown`: no ratio rule has its minimum sample. `probes_wanted`: synthetic probes would make it known.
 
     `abnormal`: findings that flag the model until they expire, without moving a level (hourly watch, complaints).
+    `clear_row`: evaluations in a row that were good enough to come down. `probes`: results under this epoch, oldest first.
     """
 
     snapshot: Snapshot
@@ -61,6 +62,8 @@ class Explanation:
     unknown: bool
     probes_wanted: bool
     abnormal: tuple[Evidence, ...] = ()
+    clear_row: int = 0
+    probes: tuple[bool, ...] = ()
 
 
 def explain(here: Snapshot, seen: Seen, policy: BreakerPolicy, now_s: float) -> Explanation:
@@ -70,14 +73,21 @@ def explain(here: Snapshot, seen: Seen, policy: BreakerPolicy, now_s: float) -> 
     ratios = [reading for reading in readings if reading.reason in RATIO_RULES - {Reason.HARD_FAILURES}]
     unknown = not any(reading.known for reading in ratios)
     ill = here.level in (Level.WARN, Level.REDUCED) or any(dict(reading.numbers).get("k") for reading in ratios)
+    row = clear_row(here, view, policy)
     return Explanation(
         snapshot=here,
         rules=tuple(RuleNow(reading=reading, words=_rule_words(reading)) for reading in readings),
-        next_words=_next_words(here, seen, readings, clear_row(here, view, policy), policy, now_s),
+        next_words=_next_words(here, seen, readings, row, policy, now_s),
+        clear_row=row,
+        probes=_probe_results(here, seen),
         unknown=unknown,
         abnormal=tuple(e for e in view.evidence if e.kind in (EvidenceKind.HOURLY, EvidenceKind.COMPLAINTS)),
         probes_wanted=here.level is Level.RECOVERING or (unknown and ill),
     )
+
+
+def _probe_results(here: Snapshot, seen: Seen) -> tuple[bool, ...]:
+    return seen.probes.results if seen.probes is not None and seen.probes.epoch == here.epoch else ()
 
 
 def _figure(reading: Reading, value: float) -> str:
@@ -105,8 +115,7 @@ def _next_words(
         case Level.OPEN:
             return (f"冷却还剩 {max(0.0, here.until - now_s):.0f} 秒，之后进入恢复探测",)
         case Level.RECOVERING:
-            same = seen.probes is not None and seen.probes.epoch == here.epoch
-            done = seen.probes.results if seen.probes is not None and same else ()
+            done = _probe_results(here, seen)
             need = (
                 f"连续 {policy.probe_hard_good} 次成功" if is_hard(here.cause) else "13 次全好（1 坏需 21，2 坏需 29）"
             )

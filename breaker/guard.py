@@ -368,5 +368,10 @@ class Guard:
 
     async def explain(self, model: str) -> Explanation:
         """Each rule with its numbers, and what the next change waits for. Raises StoreUnavailable, KeyError."""
+        return (await self.study(model))[0]
+
+    async def study(self, model: str) -> tuple[Explanation, Seen]:
+        """The explanation, and the counts it was read off. Raises StoreUnavailable, KeyError."""
         now_s = self._server_now()
-        return explain(self._snapshots[model], await self._read(model, now_s, full=True), self.policy, now_s)
+        seen = await self._read(model, now_s, full=True)
+        return explain(self._snapshots[model], seen, self.policy, now_s), seen

@@ -4,12 +4,15 @@ Posture when the store is gone: reads show the last known state and say so; an a
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from breaker.explain import Explanation
 from breaker.levels import Mode
+from breaker.policy import BreakerPolicy
+from breaker.seen import Seen
 from breaker.snapshot import Snapshot, Transition
+from breaker.window import MinuteRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +22,18 @@ class Share:
     route: str
     configured: float
     effective: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What the settings say of a model. `endpoints` are host names only: a URL may hold a key."""
+
+    model: str
+    vendor: str = ""
+    routes: tuple[str, ...] = ()
+    scenes: tuple[str, ...] = ()
+    endpoints: tuple[str, ...] = ()
+    capabilities: tuple[str, ...] = ()
 
 
 class Fleet(Protocol):
@@ -35,6 +50,21 @@ class Fleet(Protocol):
     def now_s(self) -> float: ...
 
 
+class Yard(Fleet, Protocol):
+    """The fleet as the pages need it: with what each model is, and the counts behind each explanation."""
+
+    @property
+    def policy(self) -> BreakerPolicy: ...
+    def known(self, model: str) -> Known: ...
+    def phrase_only_routes(self) -> Sequence[str]:
+        """Routes in which no model may answer."""
+
+    def detector_suspect(self) -> bool: ...
+    async def study(self, model: str) -> tuple[Explanation, Seen]: ...
+    async def minutes(self, model: str, first: int, last: int) -> Sequence[MinuteRow]:
+        """Every scope of the model; minutes are epoch seconds // 60. Raises StoreUnavailable."""
+
+
 class Audit(Protocol):
     """Who did what. Raises StoreUnavailable: then the act is not done."""
 
@@ -47,3 +77,25 @@ class History(Protocol):
     async def transitions(
         self, model: str | None = None, *, since: float = 0.0, limit: int = 200
     ) -> Sequence[Transition]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """One line of the audit log."""
+
+    at: float
+    actor: str
+    role: str
+    action: str
+    target: str
+    reason: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+class AuditTrail(Audit, Protocol):
+    """The audit log, written and read. All methods raise StoreUnavailable."""
+
+    async def acts(
+        self, *, actor: str = "", action: str = "", target: str = "", before: float | None = None, limit: int = 100
+    ) -> Sequence[Act]:
+        """Newest first; texts match whole."""

@@ -3,14 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from base.clock import Clock
 from breaker.explain import Explanation
 from breaker.guard import Guard
 from breaker.levels import Mode
-from breaker.share import shares
+from breaker.policy import BreakerPolicy
+from breaker.ports import CountStore
+from breaker.seen import Seen
+from breaker.share import phrase_only, shares
 from breaker.snapshot import Snapshot
-from console.ports import Audit, Fleet, Share
+from breaker.window import MinuteRow
+from console.ports import Act, AuditTrail, Known, Share, Yard
 from router.journey import Deps
 from store.sql_admin import AdminAction, SqlAdminLog
 
@@ -22,6 +27,11 @@ class GuardedFleet:
     guard: Guard
     deps: Deps
     clock: Clock
+    counts: CountStore
+
+    @property
+    def policy(self) -> BreakerPolicy:
+        return self.guard.policy
 
     @property
     def models(self) -> Sequence[str]:
@@ -42,8 +52,35 @@ class GuardedFleet:
     def store_down(self) -> bool:
         return self.guard.store_down
 
+    def known(self, model: str) -> Known:
+        about = self.deps.topology.models[model]
+        routes = [r for r in self.deps.topology.routes.values() if any(c.model == model for c in r.candidates)]
+        return Known(
+            model=model,
+            vendor=about.vendor,
+            routes=tuple(r.name for r in routes),
+            scenes=tuple(sorted({r.scene for r in routes})),
+            endpoints=tuple(host_of(endpoint.base_url) for endpoint in about.endpoints),
+            capabilities=tuple(sorted(about.capabilities)),
+        )
+
+    def phrase_only_routes(self) -> Sequence[str]:
+        levels = self.guard.levels()
+        return [r.name for r in self.deps.topology.routes.values() if phrase_only(r.candidates, levels)]
+
+    def detector_suspect(self) -> bool:
+        return self.guard.detector_suspect
+
     async def explain(self, model: str) -> Explanation:
         return await self.guard.explain(model)
+
+    async def study(self, model: str) -> tuple[Explanation, Seen]:
+        return await self.guard.study(model)
+
+    async def minutes(self, model: str, first: int, last: int) -> Sequence[MinuteRow]:
+        if model not in self.guard.models:
+            raise KeyError(model)
+        return await self.counts.minutes(model, first, last)
 
     async def force(self, model: str, mode: Mode, actor: str, reason: str, until: float) -> Snapshot:
         return await self.guard.force(model, mode, actor, reason, until)
@@ -71,6 +108,33 @@ class SqlAudit:
         )
         await self.log.record(act)
 
+    async def acts(
+        self, *, actor: str = "", action: str = "", target: str = "", before: float | None = None, limit: int = 100
+    ) -> Sequence[Act]:
+        rows = await self.log.search(actor=actor, action=action, target=target, before=before, limit=limit)
+        return [
+            Act(
+                at=row.at,
+                actor=row.actor,
+                role=row.role,
+                action=row.action,
+                target=row.target,
+                reason=row.reason,
+                details=row.details,
+            )
+            for row in rows
+        ]
 
-_fleet: type[Fleet] = GuardedFleet
-_audit: type[Audit] = SqlAudit
+
+def host_of(url: str) -> str:
+    """Host and port of a URL: the rest may hold a key."""
+    parts = urlsplit(url)
+    try:
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        port = ""
+    return (parts.hostname or "") + port
+
+
+_fleet: type[Yard] = GuardedFleet
+_audit: type[AuditTrail] = SqlAudit

@@ -5,9 +5,9 @@ import contextlib
 import os
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import httpx
-from fastapi import FastAPI
 
 from breaker.ports import StoreUnavailable
 from console.api import build_admin
@@ -20,8 +20,9 @@ from monitor.schedule import Schedule
 from pointsman.admin_token import admin_hashes
 from pointsman.assemble import Service
 from pointsman.clockwork import ScheduledJobs, schedule_of
+from pointsman.console import fleet_of, operators_app
 from pointsman.doorkeeper import HeldTokens, keep_tokens
-from pointsman.fleet import GuardedFleet, SqlAudit
+from pointsman.fleet import SqlAudit
 from pointsman.serve import Door, listen, serve
 from store.sql_admin import SqlAdminLog
 from store.sql_admin_tokens import SqlAdminTokens
@@ -67,16 +68,17 @@ async def doors_of(service: Service, role: Role = Role.ALL) -> Doors:
     else:
         hashes, token = admin_hashes(service.settings.data_dir, os.environ)
         schedule = schedule_of(service)
-        app = _admin(service, HeldTokens(hashes), schedule)
+        app = _operators(service, HeldTokens(hashes), schedule)
         doors.append(Door(app=app, socket=listen(service.settings.address(admin=True))))
         await _start_monitor(service)
         service.background(schedule.run(), "clock jobs")
     return Doors(service=service, doors=tuple(doors), new_token=token)
 
 
-def _admin(service: Service, tokens: HeldTokens, schedule: Schedule) -> FastAPI:
+def _operators(service: Service, tokens: HeldTokens, schedule: Schedule) -> Any:
+    """Pages and admin JSON. Raises StartError."""
     service.background(keep_tokens(tokens, SqlAdminTokens(service.engine)), "admin tokens")
-    fleet = GuardedFleet(guard=service.guard, deps=service.deps, clock=service.clock)
+    fleet = fleet_of(service)
     audit = SqlAudit(log=SqlAdminLog(service.engine), clock=service.clock)
     gate = Gate(tokens)
     jobs = ScheduledJobs(schedule=schedule, slots=SqlJobs(service.engine), clock=service.clock)
@@ -86,7 +88,7 @@ def _admin(service: Service, tokens: HeldTokens, schedule: Schedule) -> FastAPI:
     async def healthz() -> dict[str, str]:
         return {"status": "ok"}
 
-    return app
+    return operators_app(service, fleet, tokens, app)
 
 
 async def _start_monitor(service: Service) -> None:

@@ -97,6 +97,17 @@ class AlertSettings(Part):
     language: Literal["zh", "en"] = "zh"
 
 
+class ConsoleSettings(Part):
+    """The operators' pages, on `admin_listen`."""
+
+    prefix: Annotated[str, Field(max_length=200, pattern=r"^(/[A-Za-z0-9._~-]+)*$")] = ""
+    """The path under which a proxy shows the pages, like /pointsman."""
+    https: bool = False
+    """Whether people reach the pages by https; the session cookie is then sent over nothing else."""
+    data_url: AnyHttpUrl | None = None
+    """Where the pages send test prompts; None: the clients' address of this process."""
+
+
 class Settings(Part):
     """The whole file."""
 
@@ -126,6 +137,7 @@ class Settings(Part):
     alerts: AlertSettings = AlertSettings()
     monitor: MonitorPolicy = MonitorPolicy()
     retention: RetentionPolicy = RetentionPolicy()
+    console: ConsoleSettings = ConsoleSettings()
 
     def sql(self) -> str:
         """The database URL; a secret."""

@@ -46,3 +46,20 @@ class SqlAdminLog:
             async with self._engine.connect() as connection:
                 rows = (await connection.execute(query)).mappings().all()
         return [AdminAction(**row) for row in rows]
+
+    async def search(
+        self, *, actor: str = "", action: str = "", target: str = "", before: float | None = None, limit: int = 100
+    ) -> Sequence[AdminAction]:
+        """Newest first; by whole actor, action and target where given, and older than `before`."""
+        columns = admin_action.c
+        query = select(*(columns[name] for name in AdminAction.__dataclass_fields__))
+        for column, wanted in ((columns.actor, actor), (columns.action, action), (columns.target, target)):
+            if wanted:
+                query = query.where(column == wanted)
+        if before is not None:
+            query = query.where(columns.at < before)
+        query = query.order_by(columns.at.desc(), columns.id.desc()).limit(limit)
+        with answered():
+            async with self._engine.connect() as connection:
+                rows = (await connection.execute(query)).mappings().all()
+        return [AdminAction(**row) for row in rows]

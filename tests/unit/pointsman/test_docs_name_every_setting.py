@@ -24,6 +24,7 @@ PARTS = {
     "`routes.NAME.timeouts`": settings.TimeoutSettings,
     "`alerts`": settings.AlertSettings,
     "`alerts.channels.NAME`": settings.ChannelSettings,
+    "`console`": settings.ConsoleSettings,
     "`router`": RouterPolicy,
     "`breaker`": BreakerPolicy,
     "`gate`": GatePolicy,

@@ -1,0 +1,155 @@
+"""Keeps what the fleet page shows fresh, so that a page costs no round trip to a store, and tells pages when it changed.
+
+One per process. Counts are read model by model, one after another; the pause after each round is as long as it takes to
+keep the share of time spent reading at a tenth. Levels come from memory and are looked at every second.
+Posture when the store is gone: the last rows stay, marked with their age.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Iterator, Sequence
+
+from base.clock import Clock
+from breaker.explain import Explanation
+from breaker.ports import StoreUnavailable
+from breaker.window import MinuteRow
+from console.fleet_now import FleetNow, Row, in_order, row_of
+from console.ports import AuditTrail, Yard
+
+log = logging.getLogger("pointsman.console")
+LOOK_S = 1.0
+READ_S = 2.0
+IDLE_READ_S = 15.0
+WATCHED_S = 60.0
+BUSY_RATIO = 9.0
+"""Pause at least so many times as long as the round took."""
+
+Studied = tuple[Explanation | None, Sequence[MinuteRow], float]
+
+
+class Feed:
+    """`version` grows with each change that a reader could see."""
+
+    def __init__(self, yard: Yard, audit: AuditTrail, clock: Clock) -> None:
+        self._yard, self._audit, self._clock = yard, audit, clock
+        self._studied: dict[str, Studied] = {}
+        self._sql_down = False
+        self._changed = asyncio.Condition()
+        self._seen_at = -WATCHED_S
+        self._print: object = None
+        self._reading = asyncio.Lock()
+        self.version = 0
+        self.watchers = 0
+
+    def watched(self) -> None:
+        """Somebody looks: read often for the next minute."""
+        self._seen_at = self._real_s()
+
+    async def now(self) -> FleetNow:
+        """The fleet as last read; reads once if nothing was read yet."""
+        self.watched()
+        if any(model not in self._studied for model in self._yard.models):
+            await self.read()
+        return self._fleet()
+
+    def _fleet(self) -> FleetNow:
+        yard, now_s = self._yard, self._yard.now_s()
+        return FleetNow(
+            at=now_s,
+            rows=in_order(self._row(model, now_s) for model in yard.models),
+            phrase_only=tuple(yard.phrase_only_routes()),
+            detector_suspect=yard.detector_suspect(),
+            store_down=yard.store_down(),
+            sql_down=self._sql_down,
+        )
+
+    def _row(self, model: str, now_s: float) -> Row:
+        explanation, minutes, read_at = self._studied.get(model, (None, (), now_s))
+        yard = self._yard
+        return row_of(
+            yard.known(model),
+            yard.snapshot(model),
+            explanation,
+            minutes,
+            yard.shares(model),
+            now_s=read_at,
+            grace_s=yard.policy.grace_s,
+        )
+
+    async def read(self) -> None:
+        """One round over all models. A store that is gone leaves the last figures in place."""
+        async with self._reading:
+            for model in self._yard.models:
+                try:
+                    explanation, seen = await self._yard.study(model)
+                except StoreUnavailable:
+                    for unread in self._yard.models:
+                        self._studied.setdefault(unread, (None, (), self._yard.now_s()))
+                    break
+                self._studied[model] = (explanation, tuple(seen.minutes), self._yard.now_s())
+            try:
+                await self._audit.acts(limit=1)
+                self._sql_down = False
+            except StoreUnavailable:
+                self._sql_down = True
+
+    async def run(self) -> None:
+        """Read and look until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._read_on())
+            tasks.create_task(self._look_on())
+
+    async def _read_on(self) -> None:
+        while True:
+            began_s = self._real_s()
+            with _logged():
+                await self.read()
+            took_s = self._real_s() - began_s
+            watched = self.watchers or self._real_s() - self._seen_at < WATCHED_S
+            await self._sleep(max(READ_S if watched else IDLE_READ_S, BUSY_RATIO * took_s))
+
+    async def _look_on(self) -> None:
+        while True:
+            with _logged():
+                await self._tell_if_changed()
+            await self._sleep(LOOK_S)
+
+    async def _tell_if_changed(self) -> None:
+        fleet = self._fleet()
+        print_ = (
+            tuple(
+                (row.model, row.snapshot.epoch, row.n, row.k, row.hard, row.per_min, row.level) for row in fleet.rows
+            ),
+            fleet.phrase_only,
+            fleet.detector_suspect,
+            fleet.store_down,
+            fleet.sql_down,
+        )
+        if print_ != self._print:
+            self._print = print_
+            async with self._changed:
+                self.version += 1
+                self._changed.notify_all()
+
+    async def change_after(self, version: int, wait_s: float) -> int:
+        """The newest version, at once if it is another than `version`, else when it changes or `wait_s` real seconds passed."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(wait_s), self._changed:
+                await self._changed.wait_for(lambda: self.version != version)
+        return self.version
+
+    def _real_s(self) -> float:
+        return self._clock.real_s(self._clock.monotonic_s())
+
+    async def _sleep(self, real_s: float) -> None:
+        await self._clock.sleep(real_s / self._clock.real_s(1.0))
+
+
+@contextlib.contextmanager
+def _logged() -> Iterator[None]:
+    """A round that fails once must not end the loop."""
+    try:
+        yield
+    except Exception:
+        log.exception("the fleet view was not refreshed")

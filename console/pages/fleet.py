@@ -1,0 +1,89 @@
+"""The fleet: trouble first and loud, the rest in one quiet table; live by a nudge, then a fetch of the piece that changed."""
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from breaker.levels import Level
+from breaker.policy import BreakerPolicy
+from console.feed import Feed
+from console.fleet_now import FleetNow, Row, Wanted
+from console.ports import Yard
+from console.site import Site, Visit, looks
+from console.why import next_lines, reasons, rule_line
+
+HEARTBEAT_S = 10.0
+LOOK_S = 1.0
+STALE_S = 90.0
+"""Counts older than this are said to be old: several rounds of reading failed."""
+
+
+def lines_of(policy: BreakerPolicy) -> tuple[float, float, float]:
+    """The three lines every chart is drawn against."""
+    return (policy.warn_ratio, policy.reduce_ratio, policy.open_ratio)
+
+
+def fleet_routes(site: Site, yard: Yard, feed: Feed, stopping: Callable[[], bool]) -> list[Route]:
+    async def page(visit: Visit) -> Response:
+        fleet = await feed.now()
+        template = "fleet_body.html" if visit.partial else "fleet.html"
+        return visit.page(template, **fleet_values(visit, fleet, yard))
+
+    async def live(visit: Visit) -> Response:
+        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+        return StreamingResponse(_nudges(feed, stopping), media_type="text/event-stream", headers=headers)
+
+    return [looks(site, "/", page), looks(site, "/live", live)]
+
+
+def fleet_values(visit: Visit, fleet: FleetNow, yard: Yard) -> dict[str, Any]:
+    """What the fleet's templates are given."""
+    wanted = Wanted(**{name: visit.asked(name) for name in ("route", "scene", "vendor", "level", "text")})
+    shown = [row for row in fleet.rows if wanted.takes(row)]
+    known = [row.known_as for row in fleet.rows]
+    return {
+        "fleet": fleet,
+        "wanted": wanted,
+        "troubled": [row for row in shown if row.troubled],
+        "quiet": [row for row in shown if not row.troubled],
+        "routes": sorted({route for one in known for route in one.routes}),
+        "scenes": sorted({scene for one in known for scene in one.scenes}),
+        "vendors": sorted({one.vendor for one in known if one.vendor}),
+        "levels": list(Level),
+        "lines": lines_of(yard.policy),
+        "stale": fleet.age_s > STALE_S,
+        "why": lambda row: why_of(row, visit),
+        "next": lambda row: next_lines(
+            row.snapshot, row.explanation, yard.policy, visit.site.clock.now_s(), visit.words
+        ),
+    }
+
+
+def why_of(row: Row, visit: Visit) -> str:
+    """Its strongest reason in one line: the rule that fires now, else what moved it last."""
+    fired = [now.reading for now in row.explanation.rules if now.reading.fired] if row.explanation else []
+    if fired and row.snapshot.mode.value == "auto":
+        return rule_line(max(fired, key=lambda reading: reading.level.severity), visit.words).words
+    if row.forced:
+        return visit.words("why.forced", actor=row.snapshot.mode_actor, reason=row.snapshot.mode_reason)
+    return reasons(row.snapshot, visit.words)
+
+
+async def _nudges(feed: Feed, stopping: Callable[[], bool]) -> AsyncIterator[str]:
+    """`fleet` events with the version that can be fetched; a comment now and then, so that proxies keep the line open."""
+    feed.watchers += 1
+    try:
+        version, silent_s = feed.version, 0.0
+        yield f"retry: 3000\nevent: hello\ndata: {version}\n\n"
+        while not stopping():
+            newest = await feed.change_after(version, LOOK_S)
+            if newest != version:
+                version, silent_s = newest, 0.0
+                yield f"event: fleet\ndata: {version}\n\n"
+            elif (silent_s := silent_s + LOOK_S) >= HEARTBEAT_S:
+                silent_s = 0.0
+                yield f"event: beat\ndata: {version}\n\n"
+    finally:
+        feed.watchers -= 1

@@ -1,0 +1,84 @@
+"""The templates, with the few filters they use. Everything is escaped: replies and reasons are written by strangers."""
+
+import math
+from datetime import UTC, datetime
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
+from markupsafe import Markup, escape
+
+from console.charts import gauge, heat, sparkline
+from console.words import Words
+
+MINUTE_S, HOUR_S, DAY_S = 60, 3_600, 86_400
+
+
+def environment() -> Environment:
+    """Strict: a name that a page forgot to hand over is an error in a test, not a hole in the page."""
+    made = Environment(
+        loader=PackageLoader("console"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.filters |= {"pct": pct, "num": num, "span": _span, "moment": _moment, "ms": ms}
+    made.globals |= {"sparkline": sparkline, "gauge": gauge, "heat": heat}
+    return made
+
+
+def pct(ratio: float | None, digits: int = 1) -> str:
+    """`0.153` as `15.3 %`, with a space that does not break; a dash for what is not known."""
+    if ratio is None or math.isnan(ratio):
+        return "–"
+    return f"{ratio * 100:.{digits}f}\u00a0%"
+
+
+def num(value: float | None) -> str:
+    """Short and readable: 1,234 or 0.4; a dash for what is not known."""
+    if value is None:
+        return "–"
+    return f"{value:,.0f}" if value >= 10 or value == int(value) else f"{value:.1f}"
+
+
+def ms(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:,.0f} ms" if value < 10_000 else f"{value / 1000:,.1f} s"
+
+
+def duration(words: Words, seconds: float) -> str:
+    """One or two units: `45 s`, `12 min`, `3 h 20 min`, `5 d 4 h`."""
+    left = max(0, int(seconds))
+    if left < MINUTE_S:
+        return words("unit.s", n=left)
+    if left < HOUR_S:
+        return words("unit.min", n=left // MINUTE_S)
+    if left < DAY_S:
+        hours, minutes = left // HOUR_S, left % HOUR_S // MINUTE_S
+        return words("unit.h", n=hours) + (f" {words('unit.min', n=minutes)}" if minutes else "")
+    days, hours = left // DAY_S, left % DAY_S // HOUR_S
+    return words("unit.d", n=days) + (f" {words('unit.h', n=hours)}" if hours and days < 10 else "")
+
+
+@pass_context
+def _span(context: Context, seconds: float) -> str:
+    return duration(context["t"], seconds)
+
+
+@pass_context
+def _moment(context: Context, at: Any, style: str = "time") -> Markup:
+    """A `<time>` in UTC, which the browser puts into the reader's own zone; a dash for no moment."""
+    if not at:
+        return Markup("–")
+    clock = context["visit"].site.clock
+    try:
+        when = datetime.fromtimestamp(float(at), UTC)
+    except (ValueError, OverflowError, OSError):
+        return escape("–")
+    shown = when.strftime("%Y-%m-%d %H:%M:%S" if style == "full" else "%m-%d %H:%M")
+    # In compressed time a moment lies centuries ahead: a browser could make nothing of it.
+    told = Markup('<time datetime="{}" data-style="{}">{} UTC</time>')
+    return told.format(when.isoformat(), style, shown) if clock.real_s(1.0) == 1.0 else escape(shown)
