@@ -4,14 +4,13 @@ Builds answers; sends nothing.  Source: SPEC 3.3.
 """
 
 import math
-from typing import Any
 
 from base.faults import Fault
 from breaker.levels import Level
 from router.errors import AllModelsDown, NoUsableReply, RouterError
 from router.journey import Answer, Journey
 from router.ladder import End, end_of, soft_code
-from router.sse import encode, usage_shape
+from router.sse import decode, encode, usage_shape
 from router.wire import Kind
 from upstream.attempt import Attempt
 
@@ -89,12 +88,12 @@ def retry_after_s(journey: Journey) -> float:
 
 def _served(journey: Journey) -> Answer:
     attempt = journey.tried[-1].attempt
-    reply: dict[str, Any] = attempt.reply or {}
-    if len(journey.tried) > 1 and isinstance(reply.get("usage"), dict):
-        reply = {**reply, "usage": {**reply["usage"], **usage_shape(journey.usage())}}
+    body = attempt.body
+    if len(journey.tried) > 1 and isinstance(usage := decode(body).get("usage"), dict):
+        body = encode({**decode(body), "usage": {**usage, **usage_shape(journey.usage())}})
     if attempt.fault is not None:
         journey.code = attempt.fault.value
-    return Answer(status=200, body=encode(reply), headers=(*journey.headers(), JSON))
+    return Answer(status=200, body=body, headers=(*journey.headers(), JSON))
 
 
 def _callers_error(journey: Journey, attempt: Attempt) -> Answer:

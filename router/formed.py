@@ -10,6 +10,7 @@ from base.faults import Fault
 from detector.checks import FailureKind, Format, check_reply
 from detector.structured import Parsed, Step, parse_structured
 from detector.verdict import CLEAN
+from router.sse import decode, encode
 from upstream.attempt import Attempt
 
 ANY_OBJECT = {"type": "object"}
@@ -41,9 +42,10 @@ def _with_text(attempt: Attempt, parsed: Parsed) -> Attempt:
     """The attempt with strict JSON where the model wrapped or broke it."""
     if parsed.step is Step.AS_IS:
         return attempt
-    reply: dict[str, Any] | None = attempt.reply
-    if reply and reply.get("choices"):
+    body = attempt.body
+    if body:
+        reply: Any = decode(body)
         first = reply["choices"][0]
         message = {**(first.get("message") or {}), "content": parsed.text}
-        reply = {**reply, "choices": [{**first, "message": message}, *reply["choices"][1:]]}
-    return replace(attempt, text=parsed.text, reply=reply)
+        body = encode({**reply, "choices": [{**first, "message": message}, *reply["choices"][1:]]})
+    return replace(attempt, text=parsed.text, body=body)

@@ -17,8 +17,9 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One finished try. `text` is the cleaned text; `reply` the decoded JSON of a whole answer, or the
-    `{"error": ...}` by which a model refused the caller's own request; times in seconds."""
+    """One finished try. `text` is the cleaned text; `body` the JSON of a whole answer, the model's own bytes where
+    nothing in them was changed; `reply` the `{"error": ...}` by which a model refused the caller's own request.
+    Times in seconds."""
 
     started_at: float
     elapsed_s: float
@@ -32,6 +33,7 @@ class Attempt:
     raw_text: str = ""
     """What the model said before cleaning, kept for the redacted excerpt of a failed reply."""
     reply: dict[str, Any] | None = None
+    body: bytes = b""
     finish_reason: str | None = None
     usage: Usage = Usage()
     served_model: str = ""

@@ -19,6 +19,10 @@ class Call:
     """The conversation's previous reply, for restatement."""
     repetition_allowed: bool = False
     guarded: bool = True
+    watch_logprobs: bool = False
+    """Judge the probabilities too, where the reply carries them."""
+    strip_logprobs: bool = False
+    """Take them out of what is handed on: the router asked for them, not the client."""
     path: str = "/chat/completions"
     """Appended to the endpoint's `base_url`; what is no chat and no completion is carried, not judged."""
 

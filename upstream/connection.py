@@ -6,11 +6,13 @@ this transport from the stock one.
 
 import asyncio
 import socket
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import cast
 
 import httptools
 import httpx
+
+from upstream.peer import PLAIN
 
 MAX_HEAD_BYTES = 64 * 1024
 """Twice what nginx lets a peer send at most by default (4 x 8 KiB); beyond it an upstream is not speaking HTTP."""
@@ -26,6 +28,8 @@ class Answer(httpx.AsyncByteStream):
     def __init__(self, connection: "Connection") -> None:
         self.status = 0
         self.headers: list[tuple[bytes, bytes]] = []
+        self.named: dict[bytes, bytes] = {}
+        """The same by lower-case name; of several the last."""
         self.ended = False
         self.touched = False
         self._connection = connection
@@ -40,6 +44,19 @@ class Answer(httpx.AsyncByteStream):
             if self._error is not None:
                 raise self._error
             await self._wait()
+
+    def header(self, name: str) -> str:
+        return self.named.get(name.encode(), b"").decode("latin-1")
+
+    def parts(self) -> AsyncIterator[bytes]:
+        if self.header("content-encoding") in PLAIN:
+            return self
+        return httpx.Response(self.status, headers=self.headers, stream=self).aiter_bytes()
+
+    async def read(self) -> bytes:
+        """The whole body."""
+        parts = [part async for part in self.parts()]
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def __aiter__(self) -> "Answer":
         return self
@@ -192,7 +209,7 @@ class Connection(asyncio.Protocol):
         status = self._parser.get_status_code()
         if answer is None or status < 200:
             return
-        names = {name.lower() for name, _ in answer.headers}
+        names = answer.named = {name.lower(): value for name, value in answer.headers}
         self._framed = status in _BODILESS or b"content-length" in names or b"transfer-encoding" in names
         answer.status = status
 

@@ -12,8 +12,10 @@ import msgspec
 
 from upstream.attempt import Piece
 
-TEXT, REASONING = 0, 1
-_FIELDS = (("content", "text"), ("reasoning_content", "reasoning"))
+TEXT, REASONING, INLINE = 0, 1, 2
+"""INLINE: reasoning in front of the text in the same field, see inline.py."""
+CHANNELS = (TEXT, REASONING, INLINE)
+_CONTENT, _THOUGHT = ("content", "text"), ("reasoning_content", "reasoning")
 
 
 class _Entry:
@@ -24,6 +26,7 @@ class _Entry:
         data: bytes,
         text: str = "",
         reasoning: str = "",
+        inline: str = "",
         *,
         tools: bool = False,
         finish_reason: str | None = None,
@@ -33,9 +36,9 @@ class _Entry:
         self.tools = tools
         self.finish_reason = finish_reason
         self.usage = usage
-        self.whole = [text, reasoning]
-        self.waiting = [text, reasoning]
-        self.cleared = ["", ""]
+        self.whole = [text, reasoning, inline]
+        self.waiting = [text, reasoning, inline]
+        self.cleared = ["", "", ""]
 
 
 class Held:
@@ -48,15 +51,16 @@ class Held:
     def __bool__(self) -> bool:
         return bool(self._queue)
 
-    def add(self, piece: Piece) -> None:
-        """Queue one event; its `text` and `reasoning` wait to be cleared."""
-        if piece.text or piece.reasoning:
+    def add(self, piece: Piece, inline: str = "") -> None:
+        """Queue one event; its `text`, its `reasoning` and its `inline` reasoning wait to be cleared."""
+        if piece.text or piece.reasoning or inline:
             self._envelope = piece.data
         self._queue.append(
             _Entry(
                 piece.data,
                 piece.text,
                 piece.reasoning,
+                inline,
                 tools=piece.tools,
                 finish_reason=piece.finish_reason,
                 usage=piece.usage,
@@ -116,14 +120,14 @@ class Held:
         """The pieces at the front that wait for nothing more."""
         out = []
         queue = self._queue
-        while queue and not queue[0].waiting[TEXT] and not queue[0].waiting[REASONING]:
+        while queue and not any(queue[0].waiting):
             if (piece := _piece(queue.popleft())) is not None:
                 out.append(piece)
         head = queue[0] if queue else None
         if head is not None and any(head.cleared):
             # Cleared in part: that part goes now, the rest of the event stays and keeps whatever else it carries.
             part = _Entry(_bare(head.data))
-            part.cleared, head.cleared = head.cleared, ["", ""]
+            part.cleared, head.cleared = head.cleared, ["", "", ""]
             if (piece := _piece(part)) is not None:
                 out.append(piece)
         return out
@@ -136,7 +140,7 @@ def _piece(entry: _Entry) -> Piece | None:
     return Piece(
         data=data,
         text=entry.cleared[TEXT],
-        reasoning=entry.cleared[REASONING],
+        reasoning=entry.cleared[REASONING] + entry.cleared[INLINE],
         tools=entry.tools,
         finish_reason=entry.finish_reason,
         usage=entry.usage,
@@ -161,10 +165,10 @@ def _rewritten(entry: _Entry) -> bytes:
         return b""
     body: dict[str, Any] = msgspec.json.decode(entry.data)
     choice, holder = _holder(body)
-    for channel, names in enumerate(_FIELDS):
+    for said, names in ((entry.cleared[INLINE] + entry.cleared[TEXT], _CONTENT), (entry.cleared[REASONING], _THOUGHT)):
         there = [name for name in names if holder.get(name)]
-        for name in there or ([names[0]] if entry.cleared[channel] else []):
-            holder[name] = entry.cleared[channel]
+        for name in there or ([names[0]] if said else []):
+            holder[name] = said
     # The probabilities of dropped tokens would tell the dropped text.
     choice.pop("logprobs", None)
     return msgspec.json.encode(body)
@@ -177,8 +181,7 @@ def _bare(data: bytes) -> bytes:
     choice["finish_reason"] = None
     holder.pop("tool_calls", None)
     body.pop("usage", None)
-    for names in _FIELDS:
-        for name in names:
-            if holder.get(name):
-                holder[name] = ""
+    for name in (*_CONTENT, *_THOUGHT):
+        if holder.get(name):
+            holder[name] = ""
     return msgspec.json.encode(body)

@@ -32,6 +32,7 @@ class Choice(msgspec.Struct):
     message: Delta | None = None
     text: str | None = None
     finish_reason: str | None = None
+    logprobs: msgspec.Raw = msgspec.Raw()
 
 
 class Event(msgspec.Struct):

@@ -115,7 +115,7 @@ async def test_a_whole_reply_that_looped_and_recovered_is_cleaned_and_counted(
     attempt, _ = await run(upstream, up, "recover", stream=False)
     assert attempt.fault is None and attempt.recoveries == 1
     assert attempt.verdict is not None and attempt.verdict.degenerate
-    assert attempt.reply is not None and attempt.reply["choices"][0]["message"]["content"] == attempt.text
+    assert json.loads(attempt.body)["choices"][0]["message"]["content"] == attempt.text
     assert 100 < len(attempt.text) < len(attempt.raw_text)
     assert not score(attempt.text).degenerate
 

@@ -142,13 +142,15 @@ class ScriptedStream:
 def attempt_of(says: Says, endpoint: Endpoint, *, stream: bool) -> Attempt:
     said = says.text if says.pieces is None or not stream else "".join(says.pieces)
     reply: dict[str, Any] | None = None
+    body = b""
     if says.error is not None:
         reply = {"error": dict(says.error)}
     elif not stream and says.status == 200:
         message = {"role": "assistant", "content": said}
         choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
         usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
-        reply = {"id": "c1", "model": endpoint.upstream_model, "choices": choices, "usage": usage, "kept": True}
+        whole = {"id": "c1", "model": endpoint.upstream_model, "choices": choices, "usage": usage, "kept": True}
+        body = json.dumps(whole).encode()
     return Attempt(
         started_at=0.0,
         elapsed_s=0.1,
@@ -160,6 +162,7 @@ def attempt_of(says: Says, endpoint: Endpoint, *, stream: bool) -> Attempt:
         text=said,
         raw_text=said + " again and again and call 13812345678" if says.fault is Fault.REPETITION else said,
         reply=reply,
+        body=body,
         usage=Usage(prompt_tokens=10, completion_tokens=5),
         verdict=LOOPED if says.fault is Fault.REPETITION else Verdict(),
         stream=stream,

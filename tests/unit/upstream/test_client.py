@@ -82,7 +82,7 @@ async def test_embeddings_are_carried_and_not_judged() -> None:
     transport = httpx.MockTransport(lambda request: httpx.Response(200, json=answer))
     call = Call(body={"input": "x"}, stream=False, path="/embeddings")
     attempt = await Upstream(transport, ManualClock()).complete(call, ENDPOINT, Timeouts())
-    assert attempt.fault is None and attempt.reply == answer and attempt.usage.prompt_tokens == 2
+    assert attempt.fault is None and json.loads(attempt.body) == answer and attempt.usage.prompt_tokens == 2
 
 
 async def test_events_of_a_healthy_stream_are_handed_on_byte_for_byte() -> None:

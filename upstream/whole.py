@@ -1,0 +1,128 @@
+"""What a whole reply amounts to: its text parted from its reasoning, cleaned, and judged.
+
+Pure: bytes of a body in, the fields of an Attempt out. Raises UpstreamError for what is no reply.
+"""
+
+from typing import Any
+
+import msgspec
+
+from base.faults import Fault
+from detector import GateMode, GatePolicy, StreamGate, score, score_logprobs, with_finding
+from detector.verdict import CLEAN, GateState, LoopClass, Verdict
+from upstream.attempt import Usage
+from upstream.call import Call
+from upstream.errors import Garbled, refusal, refusal_under_success
+from upstream.inline import split_inline
+from upstream.judge import fault_of, verdict_with_finish
+from upstream.logprobs import positions_of, without_logprobs
+from upstream.shapes import NOT_JSON, Choice, Delta, decode_event, has_tools, text_of
+
+JUDGED_PATHS = frozenset({"/chat/completions", "/completions"})
+
+
+def judged(call: Call, status: int, retry_after: str, body: bytes, gate: GatePolicy) -> dict[str, Any]:
+    """The fields of an Attempt that a whole reply decides. Raises UpstreamError."""
+    if not 200 <= status < 300:
+        raise refusal(status, decoded_or_none(body), retry_after or None)
+    try:
+        # What is skipped is not looked at by the decoder, but goes to the client as it is.
+        if not body.isascii():
+            body.decode()
+        event = decode_event(body)
+    except NOT_JSON:
+        raise Garbled(Fault.GARBLED_PROTOCOL, "reply is not the promised JSON", status=status) from None
+    if event.failed:
+        # Several vendors answer 200 and put the error in the body.
+        raise refusal_under_success(decoded_or_none(body))
+    found: dict[str, Any] = {
+        "body": body,
+        "usage": event.usage.usage() if event.usage else Usage(),
+        "served_model": event.model or "",
+    }
+    if call.path not in JUDGED_PATHS:
+        return found
+    return found | _judged_choice(call, event.choices[0] if event.choices else Choice(), body, gate)
+
+
+def decoded_or_none(body: bytes) -> Any:
+    try:
+        return msgspec.json.decode(body)
+    except NOT_JSON:
+        return None
+
+
+def _judged_choice(call: Call, choice: Choice, body: bytes, gate: GatePolicy) -> dict[str, Any]:
+    message = choice.message or Delta()
+    said = choice.text if choice.text is not None else text_of(message.content)
+    head, thought, raw = split_inline(said)
+    reasoning = text_of(message.reasoning_content) or text_of(message.reasoning) or thought
+    finish = choice.finish_reason
+    verdict = _verdict(call, choice, raw, reasoning)
+    text, recoveries = raw, 0
+    if raw and verdict.degenerate and verdict.unit and verdict.loop_class is not LoopClass.RESTATEMENT:
+        text, recoveries = cleaned(raw, call, gate)
+        if recoveries and finish != "length":
+            body = _with_text(body, head + text)
+    if call.strip_logprobs:
+        body = without_logprobs(body)
+    verdict = verdict_with_finish(verdict, finish)
+    fault = fault_of(
+        text=text,
+        reasoning=reasoning,
+        tools=has_tools(message),
+        refusal=bool(message.refusal),
+        finish_reason=finish,
+        verdict=verdict,
+        recovered=recoveries > 0 and finish != "length",
+    )
+    return {
+        "body": body,
+        "text": text,
+        "raw_text": raw or reasoning,
+        "finish_reason": finish,
+        "verdict": verdict,
+        "fault": fault,
+        "recoveries": recoveries,
+        "suppressed_chars": len(raw) - len(text),
+    }
+
+
+def _verdict(call: Call, choice: Choice, raw: str, reasoning: str) -> Verdict:
+    if not call.guarded:
+        return CLEAN
+    verdict, allowed = CLEAN, call.repetition_allowed
+    if raw:
+        verdict = score(raw, previous=call.previous, profile=call.profile, repetition_allowed=allowed)
+    elif reasoning:
+        verdict = score(reasoning, repetition_allowed=allowed)
+    if call.watch_logprobs and (positions := positions_of(choice.logprobs)):
+        finding = score_logprobs(positions)
+        if finding is not None and not (allowed and finding.loop_class is not LoopClass.GARBLE):
+            verdict = with_finding(verdict, finding, positions)
+    return verdict
+
+
+def cleaned(raw: str, call: Call, policy: GatePolicy) -> tuple[str, int]:
+    """A whole text without its loops, and how many of them ended by themselves; 0 when the last one ran to the end."""
+    gate = StreamGate(
+        policy.model_copy(update={"mode": GateMode.SUPPRESS, "hard_stop": False}),
+        profile=call.profile,
+        repetition_allowed=call.repetition_allowed,
+    )
+    gate.feed(raw, 0.0)
+    looping = gate.state is not GateState.PASSING
+    gate.finish()
+    return gate.cleaned, 0 if looping else gate.counters.recoveries
+
+
+def _with_text(body: bytes, text: str) -> bytes:
+    """The cleaned text is what the client gets; the probabilities of dropped tokens would tell the dropped text."""
+    reply = msgspec.json.decode(body)
+    choice = reply["choices"][0]
+    if isinstance(choice.get("text"), str):
+        choice["text"] = text
+    else:
+        choice["message"]["content"] = text
+    choice.pop("logprobs", None)
+    return msgspec.json.encode(reply)
