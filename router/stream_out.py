@@ -5,7 +5,7 @@ import asyncio
 from starlette.types import Send
 
 from router.deps import Deps
-from router.sse import DONE, KEEP_ALIVE, event
+from router.sse import DONE, KEEP_ALIVE
 
 _STREAM_HEADERS = (
     (b"content-type", b"text/event-stream; charset=utf-8"),
@@ -20,8 +20,8 @@ class SseOut:
     def __init__(self, send: Send, deps: Deps) -> None:
         self.started = False
         self._send = send
-        self._clock = deps.clock
-        self._every_s = deps.policy.keepalive_s
+        self._loop = asyncio.get_running_loop()
+        self._every_s = max(0.001, deps.clock.real_s(deps.policy.keepalive_s))
         self._wrote_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._beat: asyncio.Task[None] | None = None
@@ -29,12 +29,12 @@ class SseOut:
     async def start(self, headers: tuple[tuple[bytes, bytes], ...]) -> None:
         self.started = True
         await self._send({"type": "http.response.start", "status": 200, "headers": [*headers, *_STREAM_HEADERS]})
-        self._wrote_at = self._clock.monotonic_s()
+        self._wrote_at = self._loop.time()
         self._set_timer(self._every_s)
 
     async def event(self, data: bytes) -> None:
-        self._wrote_at = self._clock.monotonic_s()
-        await self._send({"type": "http.response.body", "body": event(data), "more_body": True})
+        self._wrote_at = self._loop.time()
+        await self._send({"type": "http.response.body", "body": b"data: " + data + b"\n\n", "more_body": True})
 
     async def done(self) -> None:
         await self._send({"type": "http.response.body", "body": DONE, "more_body": True})
@@ -53,16 +53,15 @@ class SseOut:
             self._beat = None
 
     def _set_timer(self, after_s: float) -> None:
-        loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(self._clock.real_s(max(0.001, after_s)), self._on_timer)
+        self._timer = self._loop.call_later(after_s, self._on_timer)
 
     def _on_timer(self) -> None:
         # One timer for a whole stream, moved on when it fires: a reset at every event would cost each of them.
-        silent_s = self._clock.monotonic_s() - self._wrote_at
+        silent_s = self._loop.time() - self._wrote_at
         if silent_s < self._every_s:
             self._set_timer(self._every_s - silent_s)
             return
-        self._wrote_at = self._clock.monotonic_s()
+        self._wrote_at = self._loop.time()
         self._beat = asyncio.create_task(self._keep_alive())
         self._set_timer(self._every_s)
 

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from base.faults import Fault
 from detector.verdict import Verdict
 
@@ -47,9 +49,11 @@ class Attempt:
     stream: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
-    """One event of a stream, cleared for sending. `data` is the JSON payload of the event, original bytes where nothing changed."""
+class Piece(msgspec.Struct, frozen=True, kw_only=True):
+    """One event of a stream, cleared for sending. `data` is the JSON payload of the event, original bytes where nothing changed.
+
+    A Struct because one is made of every event: a frozen dataclass takes ten times as long to make.
+    """
 
     data: bytes
     text: str = ""

@@ -33,6 +33,7 @@ class Answer(httpx.AsyncByteStream):
         self.ended = False
         self.touched = False
         self._connection = connection
+        self._loop = asyncio.get_running_loop()
         self._parts: list[bytes] = []
         self._size = 0
         self._error: Exception | None = None
@@ -43,7 +44,11 @@ class Answer(httpx.AsyncByteStream):
         while not self.status:
             if self._error is not None:
                 raise self._error
-            await self._wait()
+            self._waiter = self._loop.create_future()
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
 
     def header(self, name: str) -> str:
         return self.named.get(name.encode(), b"").decode("latin-1")
@@ -67,7 +72,11 @@ class Answer(httpx.AsyncByteStream):
                 raise StopAsyncIteration
             if self._error is not None:
                 raise self._error
-            await self._wait()
+            self._waiter = waiter = self._loop.create_future()
+            try:
+                await waiter
+            finally:
+                self._waiter = None
         data = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
         self._parts.clear()
         if self._size >= HIGH_WATER_BYTES:
@@ -97,13 +106,6 @@ class Answer(httpx.AsyncByteStream):
     def wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
-
-    async def _wait(self) -> None:
-        self._waiter = asyncio.get_running_loop().create_future()
-        try:
-            await self._waiter
-        finally:
-            self._waiter = None
 
 
 class Connection(asyncio.Protocol):

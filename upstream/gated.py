@@ -7,9 +7,9 @@ sends nothing and another model may answer silently. The end of a reply that fai
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
 
 import msgspec
+from msgspec.structs import replace
 
 from base.faults import Fault
 from detector import GateMode, GatePolicy, StreamGate
@@ -120,7 +120,8 @@ class Gated:
         choice = event.choices[0] if event.choices else _NO_CHOICE
         delta = choice.delta or _NO_DELTA
         text = choice.text if choice.text is not None else text_of(delta.content)
-        reasoning = text_of(delta.reasoning_content) or text_of(delta.reasoning)
+        thought = delta.reasoning_content or delta.reasoning
+        reasoning = text_of(thought) if thought else ""
         tools = has_tools(delta)
         self._refused = self._refused or bool(delta.refusal)
         self._tools = self._tools or tools

@@ -7,7 +7,6 @@ at every read costs more than the read (measured: a quarter of what a streamed e
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
-from typing import TypeVar
 
 from base.clock import Clock
 from base.faults import Fault
@@ -21,7 +20,6 @@ TICK_S = 0.25
 LINGER_S = 0.02
 """How long after [DONE] the closing chunk is awaited, so that the connection can serve the next call."""
 _LEAST_S = 0.001
-_T = TypeVar("_T")
 
 
 class Limits:
@@ -36,6 +34,7 @@ class Limits:
         self._spoke = False
         self._timer: asyncio.TimerHandle | None = None
         self._waiting: asyncio.Task[object] | None = None
+        self._cancelled_before = 0
         self._expired = False
 
     def heard(self, now: float) -> None:
@@ -43,35 +42,48 @@ class Limits:
         self._spoke = True
         self._silent_at = now + self._idle_s
 
+    def check(self, now: float) -> None:
+        """Raises TimedOut when a limit has passed although bytes keep coming: keep-alives do."""
+        if now >= self._silent_at or now >= self._total_at:
+            raise self.timed_out()
+
     def left_s(self) -> float:
-        """Until the nearest limit. Raises TimedOut when it has passed, also if bytes keep coming (keep-alives do)."""
+        """Until the nearest limit. Raises TimedOut when it has passed."""
         left = min(self._total_at, self._silent_at) - self._clock.monotonic_s()
         if left <= 0:
             raise self.timed_out()
         return left
+
+    def _fresh_s(self) -> float:
+        """As `left_s`, but a gap that passed while nobody read is the client's slowness: what came meanwhile is read first."""
+        now = self._clock.monotonic_s()
+        if self._spoke and self._silent_at <= now:
+            self._silent_at = now + self._idle_s
+        return self.left_s()
 
     def timed_out(self) -> TimedOut:
         if self._total_at <= self._silent_at:
             return TimedOut(Fault.TIMEOUT_TOTAL, "total")
         return TimedOut(Fault.TIMEOUT_IDLE, "gap") if self._spoke else TimedOut(Fault.TIMEOUT_FIRST_TEXT, "first text")
 
-    async def within(self, ask: Callable[[], Awaitable[_T]]) -> _T:
-        """Await `ask()`. Raises TimedOut; when the limit has passed already, nothing is begun that nobody would await."""
-        left = self.left_s()
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(self._clock.real_s(left), self._fire)
-        task = asyncio.current_task()
+    def waiting(self) -> None:
+        """The current task is about to wait. It is cancelled when a limit passes: `passed` then says so. Raises TimedOut."""
+        task = self._waiting = asyncio.current_task()
         assert task is not None
-        self._waiting, before = task, task.cancelling()
-        try:
-            return await ask()
-        except asyncio.CancelledError:
-            # Ours, unless somebody else cancelled as well: his cancellation goes on.
-            if self._expired and task.uncancel() <= before:
-                raise self.timed_out() from None
-            raise
-        finally:
-            self._waiting, self._expired = None, False
+        self._cancelled_before = task.cancelling()
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self._clock.real_s(self._fresh_s()), self._fire)
+
+    def done(self) -> None:
+        self._waiting = None
+
+    def passed(self) -> bool:
+        """Whether the cancellation just caught was ours alone; somebody else's goes on."""
+        task, self._waiting = self._waiting, None
+        if not self._expired or task is None:
+            return False
+        self._expired = False
+        return task.uncancel() <= self._cancelled_before
 
     def close(self) -> None:
         if self._timer is not None:
@@ -103,19 +115,30 @@ class Reading:
         self._task: asyncio.Task[bytes | None] | None = None
 
     async def open(self) -> Reply:
-        self.reply = reply = await self._limits.within(self._ask)
+        limits = self._limits
+        limits.left_s()  # passed already: nothing is begun that nobody would await
+        limits.waiting()
+        try:
+            self.reply = reply = await self._ask()
+        except asyncio.CancelledError:
+            if limits.passed():
+                raise limits.timed_out() from None
+            raise
+        finally:
+            limits.done()
         self._parts = reply.parts()
         return reply
 
     async def next(self, *, holding: bool) -> bytes | None:
         """The next bytes; None at the end; TICK when a gate that holds text wants to be asked. Raises TimedOut."""
         if not holding and self._task is None:
-            return await self._limits.within(self._part)
+            return await self._part()
         # A read that is cancelled kills the body's generator, so while a gate holds the read is a task of its own
         # that outlives the tick.
+        assert self._parts is not None
         left = self._limits.left_s()
         if self._task is None:
-            self._task = asyncio.ensure_future(self._part())
+            self._task = asyncio.ensure_future(self._one())
         wait = min(left, TICK_S) if holding else left
         done, _ = await asyncio.wait({self._task}, timeout=self._clock.real_s(wait))
         if done:
@@ -142,5 +165,20 @@ class Reading:
                 await self.reply.aclose()
 
     async def _part(self) -> bytes | None:
+        assert self._parts is not None
+        limits = self._limits
+        limits.waiting()
+        try:
+            return await self._parts.__anext__()
+        except StopAsyncIteration:
+            return None
+        except asyncio.CancelledError:
+            if limits.passed():
+                raise limits.timed_out() from None
+            raise
+        finally:
+            limits.done()
+
+    async def _one(self) -> bytes | None:
         assert self._parts is not None
         return await anext(self._parts, None)

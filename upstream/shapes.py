@@ -9,6 +9,9 @@ import msgspec
 
 from upstream.attempt import Usage
 
+_ABSENT = msgspec.Raw()
+"""The default of a raw field: `is` tells that the field was not there."""
+
 
 class UsageShape(msgspec.Struct):
     prompt_tokens: int | float | None = None
@@ -23,8 +26,8 @@ class Delta(msgspec.Struct):
     reasoning_content: Any = None
     reasoning: Any = None
     refusal: str | None = None
-    tool_calls: msgspec.Raw = msgspec.Raw()
-    function_call: msgspec.Raw = msgspec.Raw()
+    tool_calls: msgspec.Raw = _ABSENT
+    function_call: msgspec.Raw = _ABSENT
 
 
 class Choice(msgspec.Struct):
@@ -32,7 +35,7 @@ class Choice(msgspec.Struct):
     message: Delta | None = None
     text: str | None = None
     finish_reason: str | None = None
-    logprobs: msgspec.Raw = msgspec.Raw()
+    logprobs: msgspec.Raw = _ABSENT
 
 
 class Event(msgspec.Struct):
@@ -48,6 +51,8 @@ class Event(msgspec.Struct):
 
     @property
     def failed(self) -> bool:
+        if self.choices and self.error is None and self.object != "error":
+            return False
         return bool(self.error) or self.object == "error" or (not self.choices and bool(self.code and self.message))
 
 
@@ -59,8 +64,8 @@ NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 def text_of(value: Any) -> str:
     """The text of a content field: a string, or the text parts of a list of parts."""
-    if isinstance(value, str):
-        return value
+    if value is None or isinstance(value, str):
+        return value or ""
     if isinstance(value, list):
         texts = (p.get("text") for p in value if isinstance(p, dict))
         return "".join(t for t in texts if isinstance(t, str))
@@ -69,6 +74,8 @@ def text_of(value: Any) -> str:
 
 def has_tools(delta: Delta) -> bool:
     """Whether a delta or message calls a tool: absent, `null`, `[]` and `{}` call none."""
+    if delta.tool_calls is _ABSENT and delta.function_call is _ABSENT:
+        return False  # nearly every event
     return bytes(delta.tool_calls) not in _NO_TOOLS or bytes(delta.function_call) not in _NO_TOOLS
 
 

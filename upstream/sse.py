@@ -26,6 +26,9 @@ class SseSplitter:
         if self._cr or b"\r" in data:
             data = self._one_line_ending(data)
         rest = self._rest
+        if not rest and self._begun and data.endswith(b"\n\n"):
+            # Whole events in one read, as nearly always.
+            return [found for block in data[:-2].split(b"\n\n") if (found := event_data(block)) is not None]
         rest += data
         # The border may lie across the seam, hence one byte back; searching anew from 0 would be quadratic byte by byte.
         border = rest.rfind(b"\n\n", max(0, self._searched - 1))

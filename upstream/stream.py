@@ -87,22 +87,27 @@ class ReplyStream:
                 raise Broken(Fault.BROKEN_STREAM, "stream ended without its end")
             self._done = True
         else:
-            self._take(self._splitter.feed(data), now)
+            if not self._take(self._splitter.feed(data), now):
+                self._limits.check(now)
         if self._done and gated.finish_reason is None:
             gated.finish("")  # [DONE] without a finish reason: some vendors leave it out
         gated.hand_on()
         if self._done or gated.stopped:
             await self._end(gated.fault)
 
-    def _take(self, events: list[bytes], now: float) -> None:
+    def _take(self, events: list[bytes], now: float) -> bool:
+        """Events of one read; whether the model said something, or that it is done."""
+        heard = False
         for event in events:
             if event == b"[DONE]":
                 self._done = True
-                return
-            if self._gated.take(event, now):
-                self._limits.heard(now)
-                if self._first_text_s is None:
-                    self._first_text_s = now - self._limits.began
+                return True
+            heard = self._gated.take(event, now) or heard
+        if heard:
+            self._limits.heard(now)
+            if self._first_text_s is None:
+                self._first_text_s = now - self._limits.began
+        return heard
 
     async def _open(self) -> None:
         """Wait for the head. Raises UpstreamError for whatever is no stream."""
