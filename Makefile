@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 JOBS ?= 2
 CONFIG ?= $(wildcard pointsman.yaml)
 
-.PHONY: run demo test test-unit test-long check fmt bench eval-detector setup model lock clean
+.PHONY: run demo test test-unit test-long check fmt bench eval-detector setup model sbom audit lock clean
 .DEFAULT_GOAL := run
 
 $(VENV)/.ready: pyproject.toml requirements.lock
@@ -46,6 +46,8 @@ test-unit: setup
 	@$(BIN)/python -m pytest -n $(JOBS) tests/unit
 
 test-long: setup
+	@sh tests/support/postgres_server.sh
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'ray[data]>=2.40,<3' || echo "NOT RUN: ray, it cannot be installed here"
 	@$(BIN)/python -m pytest -m long --timeout 1800
 
 check: setup
@@ -64,6 +66,12 @@ eval-detector: setup
 
 bench: setup
 	@$(BIN)/python bench/run.py nginx pointsman
+
+# What is shipped, as CycloneDX; and whether any of it has a known hole (asks the package index).
+sbom audit: setup
+	@test -x .venv-audit/bin/pip-audit || { $(PYTHON) -m venv .venv-audit && .venv-audit/bin/pip install --quiet 'cyclonedx-bom>=7,<8' 'pip-audit>=2.9,<3'; }
+	@if [ $@ = sbom ]; then mkdir -p build && .venv-audit/bin/cyclonedx-py environment --output-file build/sbom.json $(BIN)/python && echo build/sbom.json; \
+	else .venv-audit/bin/pip-audit --requirement requirements.lock --no-deps --disable-pip; fi
 
 lock:
 	@$(BIN)/python -m pip install --quiet uv

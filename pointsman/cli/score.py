@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, BinaryIO
 
@@ -18,8 +19,16 @@ from rich.text import Text
 
 from detector.batch import excerpt, json_line, judge, record_of, score_lines, summary
 from detector.verdict import Verdict
+from pointsman.ray_scoring import RayMissing, score_file
 
 BAD_INPUT = 2
+
+
+class Engine(StrEnum):
+    """What works through the lines of --jsonl."""
+
+    LOCAL = "local"
+    RAY = "ray"
 
 
 def score_command(
@@ -29,14 +38,18 @@ def score_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
     jsonl: Annotated[bool, typer.Option("--jsonl", help="Read and write one JSON object a line.")] = False,
     jobs: Annotated[int, typer.Option(min=1, help="Processes for --jsonl.")] = os.cpu_count() or 1,
+    engine: Annotated[Engine, typer.Option(help="Where --jsonl is judged: here, or on a Ray cluster.")] = Engine.LOCAL,
+    ray_address: Annotated[str | None, typer.Option(help="The cluster's address; none: a Ray of this machine.")] = None,
 ) -> None:
     """Tell whether a reply loops or babbles, and show where. Exit code 1 when it does."""
     try:
-        code = _many(file, jobs) if jsonl else _one(file, history, profile, as_json)
+        if engine is Engine.RAY and (file == "-" or not jsonl):
+            raise ValueError("--engine ray wants --jsonl and a file that every machine of the cluster can read")
+        code = _many(file, jobs, engine, ray_address) if jsonl else _one(file, history, profile, as_json)
     except BrokenPipeError:  # `| head` has seen enough
         sys.stderr.close()
         raise typer.Exit(0) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RayMissing) as error:
         typer.echo(f"pointsman score: {error}", err=True)
         raise typer.Exit(BAD_INPUT) from error
     raise typer.Exit(code)
@@ -66,12 +79,15 @@ def _show(text: str, verdict: Verdict) -> None:
         console.print(Text.assemble("\n", before, ("⟦", "bold"), (loop, "reverse red"), ("⟧", "bold"), after))
 
 
-def _many(file: str, jobs: int) -> int:
+def _many(file: str, jobs: int, engine: Engine, ray_address: str | None) -> int:
     bad = degenerate = False
     total = Path(file).stat().st_size if file != "-" and Path(file).is_file() else None
     with _opened(file) as source, _progress() as progress:
         task = progress.add_task("scoring", total=total)
-        for result in score_lines(_counted(source, progress, task), jobs):
+        results = score_lines(_counted(source, progress, task), jobs)
+        if engine is Engine.RAY:
+            results = score_file(Path(file), ray_address)
+        for result in results:
             if result.error:
                 bad = True
                 progress.console.print(Text(f"line {result.number}: {result.error}"))
