@@ -14,6 +14,7 @@ from console.jobs_api import ClockJobs
 from monitor.jobs import Job, JobRun, Run, Tick
 from monitor.schedule import Schedule, told
 from pointsman.assemble import Service
+from pointsman.nightly import evaluate_job
 from pointsman.retention import forget_old
 from store.sql_jobs import SqlJobs
 from store.sql_retention import SqlRetention
@@ -37,7 +38,8 @@ def schedule_of(service: Service) -> Schedule:
 def jobs_of(service: Service) -> Sequence[Job]:
     """What runs at set times."""
     when = service.settings.monitor.cron
-    return (Job(name="retention", cron=when("retention"), work=_retention(service)),)
+    nights = (evaluate_job(service),) if service.settings.nightly.enabled else ()
+    return (Job(name="retention", cron=when("retention"), work=_retention(service)), *nights)
 
 
 def ticks_of(service: Service) -> Sequence[Tick]:

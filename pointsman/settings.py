@@ -6,7 +6,7 @@ Nothing falls back quietly: a key that is not understood stops the start.
 """
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path as File
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -14,6 +14,7 @@ from pydantic import AnyHttpUrl, BaseModel, ConfigDict, Field, SecretStr, Valida
 
 from breaker.policy import BreakerPolicy
 from detector.policy import GatePolicy
+from monitor.nightly.policy import NightlyPolicy
 from monitor.policy import MonitorPolicy, RetentionPolicy
 from pointsman.yaml_lines import Lines, Mistake, Path, SettingsError, dotted, read
 from router.policy import RouterPolicy
@@ -138,6 +139,7 @@ class Settings(Part):
     monitor: MonitorPolicy = MonitorPolicy()
     retention: RetentionPolicy = RetentionPolicy()
     console: ConsoleSettings = ConsoleSettings()
+    nightly: NightlyPolicy = NightlyPolicy()
 
     def sql(self) -> str:
         """The database URL; a secret."""
@@ -196,11 +198,27 @@ def _contradictions(settings: Settings, lines: Lines) -> Iterator[Mistake]:
         if route.when_down is WhenDown.PHRASE and not route.phrases and "when_down" in route.model_fields_set:
             here = (*path, "when_down")
             yield Mistake(line=lines.of(here), where=dotted(here), what="phrase contradicts `phrases: false`")
+    yield from _nightly_contradictions(settings, lines)
     if settings.listen == settings.admin_listen and settings.address()[1] != 0:
         yield Mistake(line=lines.of(("admin_listen",)), where="admin_listen", what="is the same address as `listen`")
     for key in ("listen", "admin_listen"):
         if settings.address(admin=key == "admin_listen")[1] > 65_535:
             yield Mistake(line=lines.of((key,)), where=key, what="port must be 0..65535")
+
+
+def _nightly_contradictions(settings: Settings, lines: Lines) -> Iterator[Mistake]:
+    """Names under `nightly` that no model or vendor has: a limit or a price that is never applied."""
+    nightly, vendors = settings.nightly, {m.vendor or name for name, m in settings.models.items()}
+    named: list[tuple[Path, str, Iterable[str]]] = [
+        *((("nightly", "models", at), name, settings.models) for at, name in enumerate(nightly.models)),
+        *((("nightly", "prices", name), name, settings.models) for name in nightly.prices),
+        *((("nightly", "vendors", name), name, vendors) for name in nightly.vendors),
+    ]
+    for path, name, known in named:
+        if name not in known:
+            kind = "vendor" if path[1] == "vendors" else "model"
+            what = f"no {kind} named {name!r}{_hint(name, known)}"
+            yield Mistake(line=lines.of(path), where=dotted(path), what=what)
 
 
 def _mistake(error: Mapping[str, Any], lines: Lines) -> Mistake:

@@ -50,7 +50,7 @@ class RowQueue:
         if len(self._queue) >= self._queue_rows:
             self.dropped += 1
             return
-        self._queue.append((table, _fitting(table, values)))
+        self._queue.append((table, fitting(table, values)))
 
     async def run(self, clock: Clock) -> None:
         """Write every 500 real milliseconds, whatever the clock's scale, until cancelled. Runs in a task of its own."""
@@ -102,7 +102,7 @@ class RowQueue:
                         await connection.execute(insert_new(self._engine, table), rows)
 
 
-def _fitting(table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
+def fitting(table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
     """Strings cut to their column and free of what PostgreSQL cannot keep: NUL and lone surrogates."""
     return {name: _text(table, name, value) if isinstance(value, str) else value for name, value in values.items()}
 

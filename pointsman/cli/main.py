@@ -2,7 +2,20 @@
 
 import typer
 
-from pointsman.cli import admin, check, demo, jobs, keys, run, score, serve, simulate, status
+from pointsman.cli import (
+    admin,
+    baseline,
+    check,
+    demo,
+    eval,
+    jobs,
+    keys,
+    run,
+    score,
+    serve,
+    simulate,
+    status,
+)
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Routes LLM calls and takes looping models off.")
 app.command("run")(run.run)
@@ -13,6 +26,8 @@ app.command("check")(check.check)
 app.command("migrate")(serve.migrate)
 app.command("score")(score.score_command)
 app.command("simulate")(simulate.simulate)
+app.command("eval")(eval.evaluate)
+app.add_typer(baseline.app, name="baseline")
 app.add_typer(keys.app, name="keys")
 app.add_typer(admin.app, name="admin")
 app.add_typer(jobs.app, name="jobs")

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from breaker.policy import BreakerPolicy
 from detector.policy import GatePolicy
+from monitor.nightly.policy import NightlyPolicy, Price, VendorLimits
 from monitor.policy import MonitorPolicy, RetentionPolicy
 from pointsman import settings
 from router.metrics import RouterMetrics
@@ -30,6 +31,9 @@ PARTS = {
     "`gate`": GatePolicy,
     "`monitor`": MonitorPolicy,
     "`retention`": RetentionPolicy,
+    "`nightly`": NightlyPolicy,
+    "`nightly.limits`": VendorLimits,
+    "`nightly.prices.NAME`": Price,
 }
 
 

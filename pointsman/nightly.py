@@ -1,0 +1,110 @@
+"""Joins the nightly evaluation to what it needs: the suite's files, the models to ask, the store, the breaker, people.
+
+`pointsman eval` and the clock's job run the same code; only the run's name and who is told differ.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from base.clock import Clock
+from monitor.cron import Cron
+from monitor.jobs import Job
+from monitor.jobs import Run as Slot
+from monitor.nightly.asking import Asking, Progress, Target
+from monitor.nightly.night import NightlyRuns, asked_version, begun, tell
+from monitor.nightly.policy import NightlyPolicy
+from monitor.nightly.ports import Asks
+from monitor.nightly.records import Result, RunState, Trigger
+from monitor.nightly.suite import Suite, builtin, load, read_files
+from pointsman.assemble import Service
+from pointsman.settings import Settings
+from router.recipes import made_safe
+from store.sql_evals import SqlEvals
+
+DAY_S = 86_400.0
+LIMIT_S = 5 * 3_600.0
+"""From 3 in the night until people come; what is not asked by then is taken up by the next try."""
+
+
+class UnknownModel(ValueError):
+    """A model was named that the configuration does not have."""
+
+
+def suite_of(policy: NightlyPolicy, files: Sequence[Path] = ()) -> Suite:
+    """The suite of `files`, else of the policy, else the one that travels with the package. Raises SuiteError."""
+    chosen = tuple(files) or tuple(Path(name) for name in policy.suites)
+    return load(read_files(chosen) if chosen else builtin())
+
+
+def targets_of(settings: Settings, models: Sequence[str] = ()) -> list[Target]:
+    """The models to ask: those named, else the policy's, else all. Raises UnknownModel."""
+    topology = settings.topology()
+    names = tuple(models) or settings.nightly.models or tuple(topology.models)
+    if missing := [name for name in names if name not in topology.models]:
+        raise UnknownModel(f"no model named {', '.join(missing)}; known: {', '.join(topology.models)}")
+    return [
+        Target(model=name, vendor=topology.models[name].vendor or name, endpoint=topology.models[name].endpoints[0])
+        for name in dict.fromkeys(names)
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """What runs a suite, joined."""
+
+    runs: SqlEvals
+    nightly: NightlyRuns
+
+
+def evaluation_of(
+    settings: Settings,
+    policy: NightlyPolicy,
+    upstream: Asks,
+    engine: AsyncEngine,
+    clock: Clock,
+    rng: Random,
+    *,
+    told: Callable[[Result, Progress], None] | None = None,
+    as_sent: bool = False,
+) -> Evaluation:
+    """`as_sent`: structured calls go out as the suite has them, not made safe as the router does."""
+    runs = SqlEvals(engine)
+    prepare = None if as_sent else _made_safe
+    asking = Asking(upstream, runs, policy, clock, rng, prepare=prepare, told=told)
+    return Evaluation(runs=runs, nightly=NightlyRuns(asking, runs, policy, settings.breaker, clock))
+
+
+def evaluate_job(service: Service) -> Job:
+    """The nightly run. It may be cut short and begun again: it goes on where it stopped, and ends once."""
+    settings, clock = service.settings, service.clock
+    policy = settings.nightly
+    evaluation = evaluation_of(settings, policy, service.upstream, service.engine, clock, service.deps.rng)
+
+    async def work(slot: Slot) -> None:
+        # Half a second of parsing: not in the loop that serves clients.
+        suite, targets = await asyncio.to_thread(suite_of, policy), targets_of(settings)
+        run_id = f"nightly-{slot.slot}"
+        run = await evaluation.runs.begin(begun(run_id, Trigger.NIGHTLY, suite, targets, policy, clock.now_s()))
+        if run.state is not RunState.RUNNING:
+            return
+        if run.suite_version != asked_version(suite, policy.parameters):
+            # The suite was changed in the middle: what was answered belongs to another one, so the run begins anew.
+            await evaluation.runs.finish(run.id, RunState.FAILED, clock.now_s(), "the suite was changed in the middle")
+            fresh = begun(f"{run_id}-{suite.version}", Trigger.NIGHTLY, suite, targets, policy, clock.now_s())
+            run = await evaluation.runs.begin(fresh)
+        night = await evaluation.nightly.ask(run, suite, targets)
+        await tell(night, service.evidence, service.desk, clock.now_s())
+        await evaluation.nightly.finish(night)
+        await evaluation.runs.forget(clock.now_s() - policy.kept_days * DAY_S)
+
+    return Job(name="evaluate", cron=Cron(policy.evaluate, settings.monitor.timezone), work=work, limit_s=LIMIT_S)
+
+
+def _made_safe(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    return made_safe(body)[0]

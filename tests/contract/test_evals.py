@@ -1,0 +1,105 @@
+"""Runs, results, baselines and reports over SQLite and PostgreSQL."""
+
+import asyncio
+from dataclasses import replace
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from breaker.seen import Tally
+from monitor.nightly.records import RunState, Trigger
+from store.sql_evals import SqlEvals
+from store.sql_reports import SqlReports
+from tests.support.evals import RUN, baseline, result
+
+FULL = result(
+    loop_class="stuck", rules=("cycle",), metrics={"trigram_repeat": 0.9}, parsed=True, schema_ok=False,
+    content_ok=False, parameters={"temperature": 0}, cost=0.25, reply="好好好", asked="问", ill=True, tokens_out=30,
+)  # fmt: skip
+
+
+async def test_a_run_that_is_begun_twice_is_the_first_one(engine: AsyncEngine) -> None:
+    evals = SqlEvals(engine)
+    assert await evals.begin(RUN) == RUN
+    assert await evals.begin(replace(RUN, started_at=99.0)) == RUN
+    assert await evals.run("r1") == RUN
+    assert await evals.run("none") is None
+
+
+async def test_of_two_leaders_one_ends_the_run(engine: AsyncEngine) -> None:
+    evals = SqlEvals(engine)
+    await evals.begin(RUN)
+    ended = await asyncio.gather(*(evals.finish("r1", RunState.DONE, 9.0, "a: max_cost: 3") for _ in range(4)))
+    assert sum(ended) == 1
+    kept = await evals.run("r1")
+    assert kept is not None and (kept.state, kept.ended_at, kept.detail) == (RunState.DONE, 9.0, "a: max_cost: 3")
+
+
+async def test_results_come_back_as_they_were_and_none_is_doubled(engine: AsyncEngine) -> None:
+    evals = SqlEvals(engine)
+    rows = [FULL, result(2), result(2, round=2), result(2, model="b")]
+    await asyncio.gather(*(evals.add(rows) for _ in range(3)))
+    await evals.add([replace(FULL, reply="another leader's word")])
+    kept = await evals.results("r1")
+    assert len(kept) == 4
+    assert kept[0] == FULL
+
+
+async def test_many_results_are_written_at_once_and_odd_text_is_made_fit(engine: AsyncEngine) -> None:
+    evals = SqlEvals(engine)
+    await evals.add([result(number, reply="a\x00\ud800", served_model="m" * 500) for number in range(450)])
+    kept = await evals.results("r1")
+    assert len(kept) == 450
+    assert (kept[0].reply, len(kept[0].served_model)) == ("a?", 128)
+
+
+async def test_the_history_counts_first_rounds_of_whole_nights(engine: AsyncEngine) -> None:
+    evals = SqlEvals(engine)
+    for name, trigger, at in [
+        ("n1", Trigger.NIGHTLY, 10.0),
+        ("n2", Trigger.NIGHTLY, 20.0),
+        ("m", Trigger.MANUAL, 15.0),
+    ]:
+        await evals.begin(replace(RUN, id=name, trigger=trigger))
+        rows = [result(1, ill=True), result(2), result(3, counted=False), result(1, round=2, ill=True)]
+        await evals.add([replace(row, run_id=name, cost=0.5) for row in rows])
+        await evals.finish(name, RunState.DONE, at)
+    points = await evals.history(0.0, 20.0)
+    assert [(p.run_id, p.model, p.tally, p.cost, p.asked) for p in points] == [("n1", "a", Tally(2, 1), 1.5, 3)]
+
+
+async def test_a_pin_is_a_new_version_and_the_newest_is_in_force(engine: AsyncEngine) -> None:
+    evals = SqlEvals(engine)
+    first = await evals.pin(baseline())
+    second = await evals.pin(baseline(k=20, note="after the prompt change"))
+    assert (first.version, second.version) == (1, 2)
+    assert await evals.baseline("a", "s1", "1") == second
+    assert await evals.baseline("a", "s2", "1") is None
+    await evals.pin(baseline(model="b"))
+    assert [(one.model, one.version) for one in await evals.baselines()] == [("a", 2), ("b", 1)]
+
+
+async def test_pins_at_once_get_versions_of_their_own(engine: AsyncEngine) -> None:
+    evals = SqlEvals(engine)
+    made = await asyncio.gather(*(evals.pin(baseline()) for _ in range(3)))
+    assert sorted(one.version for one in made) == [1, 2, 3]
+
+
+async def test_old_runs_go_but_not_those_a_baseline_stands_on(engine: AsyncEngine) -> None:
+    evals = SqlEvals(engine)
+    for name in ("old", "r0"):
+        await evals.begin(replace(RUN, id=name))
+        await evals.add([replace(result(), run_id=name)])
+    await evals.pin(baseline(run_id="r0"))
+    assert await evals.forget(before=50.0) == 1
+    assert [run.id for run in await evals.runs()] == ["r0"]
+    assert len(await evals.results("r0")) == 1
+
+
+async def test_one_report_is_kept_for_each_day(engine: AsyncEngine) -> None:
+    reports = SqlReports(engine)
+    await reports.keep("2026-01-30", 1.0, "n1", {"a": 1})
+    await reports.keep("2026-01-31", 2.0, "n2", {"a": 2})
+    await reports.keep("2026-01-31", 3.0, "n2", {"a": 3, "词": ["好"]})
+    assert [(entry.day, entry.at) for entry in await reports.reports()] == [("2026-01-31", 3.0), ("2026-01-30", 1.0)]
+    assert await reports.report("2026-01-31") == {"a": 3, "词": ["好"]}
+    assert await reports.report("2026-02-01") is None
