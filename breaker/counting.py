@@ -22,7 +22,7 @@ CAPPED_SESSIONS = 64
 AT = {name: index for index, name in enumerate(COUNT_NAMES)}
 JUDGED, STREAMS, HARD_STOPS, SUPPRESSED = AT["judged"], AT["streams"], AT["hard_stops"], AT["suppressed_chars"]
 TOKENS_IN, TOKENS_OUT, ELAPSED = AT["tokens_in"], AT["tokens_out"], AT["elapsed_ms"]
-PHRASE_LOOP = AT["phrase_loop"]
+PHRASE_LOOP, STRUCTURED, REPAIRED = AT["phrase_loop"], AT["structured"], AT["repaired"]
 BY_CLASS = {loop: AT[loop.value] for loop in LoopClass if loop.value in AT}
 BY_FAULT = {
     Fault.CONNECT_FAILED: AT["connect_failed"],
@@ -107,6 +107,8 @@ class LocalCounters:
         hard_stop: bool,
         now_s: float,
         arm: str = "",
+        structured: bool = False,
+        repaired: bool = False,
     ) -> None:
         """Count one attempt in the minute it ended, for the model, its scene, its endpoint and its gray arm."""
         bad = outcome is Outcome.DEGENERATE
@@ -125,6 +127,10 @@ class LocalCounters:
             adds.append((HARD_STOPS, 1))
         if suppressed_chars:
             adds.append((SUPPRESSED, suppressed_chars))
+        if structured:
+            adds.append((STRUCTURED, 1))
+        if repaired:
+            adds.append((REPAIRED, 1))
         mark = f"{verdict.fingerprint:016x}" if bad and verdict is not None and verdict.fingerprint is not None else ""
         minute = int(now_s // MINUTE_S)
         for scope in ("", f"scene:{scene}", f"endpoint:{endpoint}"):

@@ -113,6 +113,8 @@ class Guard:
         suppressed_chars: int = 0,
         hard_stop: bool = False,
         arm: str = "",
+        structured: bool = False,
+        repaired: bool = False,
     ) -> None:
         """Count one attempt that just ended; a few microseconds, no waiting."""
         self.counters.note(
@@ -131,6 +133,8 @@ class Guard:
             hard_stop=hard_stop,
             now_s=self._server_now(),
             arm=arm,
+            structured=structured,
+            repaired=repaired,
         )
 
     @contextmanager

@@ -38,6 +38,8 @@ class Counts:
     tokens_out: int = 0
     suppressed_chars: int = 0
     elapsed_ms: int = 0
+    structured: int = 0  # replies that were asked for as JSON and read
+    repaired: int = 0  # of those, the ones that took the last step of the parse ladder
 
     @property
     def repeats(self) -> int:

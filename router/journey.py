@@ -24,7 +24,7 @@ from router.formed import formed
 from router.ladder import OUT_OF_SERVICE, Step, Tried, next_step, switches
 from router.ports import CallRow
 from router.recipes import changed, with_schema
-from router.rows import failed_reply, handed_over, numbers
+from router.rows import failed_reply, handed_over, numbers, with_version
 from router.topology import Model, Route
 from router.wire import ChatRequest, Kind
 from upstream.attempt import Attempt, Usage
@@ -190,6 +190,8 @@ class Journey:
             elapsed_s=attempt.elapsed_s,
             suppressed_chars=attempt.suppressed_chars,
             hard_stop=attempt.hard_stop,
+            structured=self.parsed is not None,
+            repaired=self.parsed is not None and self.parsed.step is ParseStep.REPAIRED,
         )
         if outcome is Outcome.DEGENERATE or attempt.fault in (Fault.INVALID_FORMAT, Fault.GARBLE):
             row = failed_reply(
@@ -285,7 +287,7 @@ class Journey:
             code=self.code,
             verdict=self.verdict_word(),
             loop_class=verdict.loop_class.value if verdict and verdict.loop_class else "",
-            attempts=self.attempts(),
+            attempts=tuple(map(with_version, self.attempts(), self.tried)),
             metrics=numbers(verdict),
             stream=self.request.stream,
             elapsed_ms=round(elapsed_s * 1000),

@@ -165,4 +165,7 @@ class BreakerGuard(Protocol):
         elapsed_s: float,
         suppressed_chars: int,
         hard_stop: bool,
+        arm: str = "",
+        structured: bool = False,
+        repaired: bool = False,
     ) -> None: ...

@@ -5,9 +5,10 @@ A log that does not take a row is counted and logged; the answer is not held up.
 
 import logging
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from detector.verdict import Verdict
+from router.ladder import Tried
 from router.metrics import RouterMetrics
 from router.ports import FailedReply
 from router.redact import excerpt
@@ -15,6 +16,8 @@ from upstream.attempt import Attempt
 
 log = logging.getLogger("pointsman.router")
 _Row = TypeVar("_Row")
+VERSION_CHARS = 128
+"""A vendor's name for its model; more is no name."""
 
 
 def handed_over(add: Callable[[_Row], None], row: _Row, metrics: RouterMetrics) -> None:
@@ -44,6 +47,16 @@ def failed_reply(attempt: Attempt, *, request_id: str, at: float, model: str, sc
         onset=onset,
         excerpt=excerpt(attempt.raw_text or attempt.text, onset, limit),
     )
+
+
+def with_version(told: dict[str, Any], tried: Tried) -> dict[str, Any]:
+    """An attempt for the log: as told, and who the vendor says answered, so that a silent change is seen."""
+    attempt = tried.attempt
+    return told | {
+        name: value[:VERSION_CHARS]
+        for name, value in (("served", attempt.served_model), ("fingerprint", attempt.system_fingerprint))
+        if value
+    }
 
 
 def numbers(verdict: Verdict | None) -> dict[str, float]:

@@ -39,6 +39,8 @@ class Attempt:
     finish_reason: str | None = None
     usage: Usage = Usage()
     served_model: str = ""
+    system_fingerprint: str = ""
+    """The vendor's mark of what runs behind the model's name; many give none."""
     verdict: Verdict | None = None
     suppressed_chars: int = 0
     held_chars: int = 0

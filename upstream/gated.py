@@ -38,6 +38,8 @@ class Gated:
         self.fault: Fault | None = None
         self.usage = Usage()
         self.model = ""
+        self.system: object = ""
+        """The vendor's `system_fingerprint`, as it came last."""
         self.detector_errors = 0
         self.spoke = False
         self._call = call
@@ -117,6 +119,8 @@ class Gated:
             self.usage = event.usage.usage()
         if event.model:
             self.model = event.model
+        if event.system_fingerprint:
+            self.system = event.system_fingerprint
         choice = event.choices[0] if event.choices else _NO_CHOICE
         delta = choice.delta or _NO_DELTA
         text = choice.text if choice.text is not None else text_of(delta.content)

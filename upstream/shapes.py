@@ -44,6 +44,7 @@ class Event(msgspec.Struct):
     choices: list[Choice] | None = None
     usage: UsageShape | None = None
     model: str | None = None
+    system_fingerprint: Any = None
     error: Any = None
     object: str | None = None
     code: Any = None

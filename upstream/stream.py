@@ -148,6 +148,7 @@ class ReplyStream:
             finish_reason=gated.finish_reason or None,
             usage=gated.usage,
             served_model=gated.model,
+            system_fingerprint=str(gated.system),
             verdict=gated.verdict(fault),
             suppressed_chars=sum(gate.counters.suppressed_chars for gate in gates),
             held_chars=sum(gate.counters.held_chars for gate in gates),

@@ -39,6 +39,7 @@ def judged(call: Call, status: int, retry_after: str, body: bytes, gate: GatePol
         "body": body,
         "usage": event.usage.usage() if event.usage else Usage(),
         "served_model": event.model or "",
+        "system_fingerprint": str(event.system_fingerprint or ""),
     }
     if call.path not in JUDGED_PATHS:
         return found

@@ -15,7 +15,8 @@ def mann_kendall(series: Sequence[float]) -> int:
     )
 
 
-def _never_falls(series: Sequence[float], dip: float) -> bool:
+def never_falls(series: Sequence[float], dip: float) -> bool:
+    """Whether no value is below `dip` times the highest before it."""
     top = 0.0
     for value in series:
         if value < dip * top - EXACT:
@@ -42,6 +43,6 @@ def trend(view: View, policy: BreakerPolicy) -> Reading:
         n=errors,
         minimum=policy.trend_min_repeats,
         known=known,
-        fired=known and rises and _never_falls(rates, policy.trend_dip),
+        fired=known and rises and never_falls(rates, policy.trend_dip),
         numbers=(("score", score), ("first_per_1000", rates[0]), ("last_per_1000", rates[-1]), ("errors", errors)),
     )
