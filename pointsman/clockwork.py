@@ -16,6 +16,7 @@ from monitor.schedule import Schedule, told
 from pointsman.assemble import Service
 from pointsman.nightly import evaluate_job
 from pointsman.retention import forget_old
+from pointsman.watchwork import hourly_watch
 from store.sql_jobs import SqlJobs
 from store.sql_retention import SqlRetention
 
@@ -39,7 +40,12 @@ def jobs_of(service: Service) -> Sequence[Job]:
     """What runs at set times."""
     when = service.settings.monitor.cron
     nights = (evaluate_job(service),) if service.settings.nightly.enabled else ()
-    return (Job(name="retention", cron=when("retention"), work=_retention(service)), *nights)
+    watch = hourly_watch(service)
+    return (
+        Job(name="hourly", cron=when("hourly"), work=watch.work, catch_up_s=2 * 3_600.0, backoff_s=60.0),
+        Job(name="retention", cron=when("retention"), work=_retention(service)),
+        *nights,
+    )
 
 
 def ticks_of(service: Service) -> Sequence[Tick]:

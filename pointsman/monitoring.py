@@ -13,6 +13,7 @@ from breaker.ports import StoreUnavailable
 from console.api import build_admin
 from console.gatekeeper import Gate
 from console.jobs_api import jobs_routes
+from console.watch_api import watch_routes
 from monitor.alerts.channel import Channel
 from monitor.alerts.sender import LEASE_NAME, AlertSender
 from monitor.probes.runner import ProbeRunner
@@ -24,6 +25,7 @@ from pointsman.console import fleet_of, operators_app
 from pointsman.doorkeeper import HeldTokens, keep_tokens
 from pointsman.fleet import SqlAudit
 from pointsman.serve import Door, listen, serve
+from pointsman.watchwork import KINDS, watched_of
 from store.sql_admin import SqlAdminLog
 from store.sql_admin_tokens import SqlAdminTokens
 from store.sql_jobs import SqlJobs
@@ -82,7 +84,13 @@ def _operators(service: Service, tokens: HeldTokens, schedule: Schedule) -> Any:
     audit = SqlAudit(log=SqlAdminLog(service.engine), clock=service.clock)
     gate = Gate(tokens)
     jobs = ScheduledJobs(schedule=schedule, slots=SqlJobs(service.engine), clock=service.clock)
-    app = build_admin(fleet, audit, service.transitions, gate, [jobs_routes(jobs, audit, gate)])
+    app = build_admin(
+        fleet,
+        audit,
+        service.transitions,
+        gate,
+        [jobs_routes(jobs, audit, gate), watch_routes(watched_of(service), gate, KINDS)],
+    )
 
     @app.get("/healthz")
     async def healthz() -> dict[str, str]:

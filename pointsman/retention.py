@@ -7,7 +7,16 @@ from base.clock import Clock
 from monitor.policy import RetentionPolicy
 from store.sql_jobs import SqlJobs
 from store.sql_retention import SqlRetention
-from store.tables import call, failed_reply, feedback, transition
+from store.tables import (
+    call,
+    day_count,
+    failed_reply,
+    feedback,
+    finding,
+    hour_count,
+    model_version,
+    transition,
+)
 
 DAY_S = 86_400.0
 
@@ -20,6 +29,10 @@ async def forget_old(rows: SqlRetention, jobs: SqlJobs, policy: RetentionPolicy,
         (call, "at", policy.calls_days, policy.calls_rows),
         (feedback, "at", policy.feedback_days, None),
         (transition, "at", policy.transitions_days, None),
+        (hour_count, "starts_at", policy.hours_days, None),
+        (day_count, "starts_at", policy.days_days, None),
+        (finding, "at", policy.findings_days, None),
+        (model_version, "last_at", policy.findings_days, None),
     )
     gone = 0
     for table, moment, days, most in kept:

@@ -91,6 +91,53 @@ transition = Table(
     UniqueConstraint("model", "epoch"),
 )
 
+
+def _rollup(name: str) -> Table:
+    return Table(
+        name,
+        metadata,
+        Column("id", Integer, primary_key=True, autoincrement=True),
+        Column("model", String(128), nullable=False),
+        Column("scope", String(192), nullable=False),
+        Column("starts_at", Double, nullable=False, index=True),
+        Column("weight", BigInteger, nullable=False),
+        Column("counts", JSON, nullable=False),
+        Column("fingerprints", JSON, nullable=False),
+        UniqueConstraint("model", "scope", "starts_at"),
+    )
+
+
+hour_count = _rollup("hour_count")
+day_count = _rollup("day_count")
+
+finding = Table(
+    "finding",
+    metadata,
+    Column("id", String(256), primary_key=True),
+    Column("at", Double, nullable=False, index=True),
+    Column("kind", String(32), nullable=False),
+    Column("model", String(128), nullable=False),
+    Column("scene", String(128), nullable=False),
+    Column("until", Double, nullable=False),
+    Column("numbers", JSON, nullable=False),
+    Column("facts", JSON, nullable=False),
+    Index(None, "model", "at"),
+)
+
+model_version = Table(
+    "model_version",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("model", String(128), nullable=False),
+    Column("endpoint", Integer, nullable=False),
+    Column("asked", String(256), nullable=False),
+    Column("served", String(128), nullable=False),
+    Column("fingerprint", String(128), nullable=False),
+    Column("first_at", Double, nullable=False),
+    Column("last_at", Double, nullable=False, index=True),
+    UniqueConstraint("model", "endpoint", "asked", "served", "fingerprint"),
+)
+
 admin_action = Table(
     "admin_action",
     metadata,

@@ -8,6 +8,7 @@ from pointsman.cli import (
     check,
     demo,
     eval,
+    export,
     jobs,
     keys,
     run,
@@ -25,6 +26,7 @@ app.command("status")(status.status)
 app.command("check")(check.check)
 app.command("migrate")(serve.migrate)
 app.command("score")(score.score_command)
+app.command("export")(export.export)
 app.command("simulate")(simulate.simulate)
 app.command("eval")(eval.evaluate)
 app.add_typer(baseline.app, name="baseline")

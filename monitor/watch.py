@@ -1,0 +1,198 @@
+"""What the last hour says of a model: records in, findings out.
+
+Decides; pure.  In:  hourly counts of one model, every scope.  Out: Finding records, and figures for people.
+The rules: +50 % on the hour before (BREAKER.md, Period on period: k >= 10, exact test p < .01; the naive rule cries
+wolf in 20 % of hours), +40 % per scene, and a share of repaired JSON that rises and does not fall.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from breaker.policy import BreakerPolicy
+from breaker.seen import Tally
+from breaker.triggers.periods import growth_chance, rose
+from breaker.triggers.trend import mann_kendall, never_falls
+from breaker.window import Counts
+from monitor.alerts.alert import AlertKind
+from monitor.policy import MonitorPolicy
+from monitor.rollup import DAY_S, HOUR_S, Rollup
+
+CLASSES = ("stuck", "phrase_loop", "sentence_loop", "paragraph_loop", "restatement", "format_runaway")
+WEEK_S = 7 * DAY_S
+SCENE = "scene:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing found about one model at `at`; it marks the model until `until`. Ratios and chances 0..1.
+
+    `id` is made of what was found and in which hour, so that finding it again is the same finding.
+    """
+
+    id: str
+    at: float
+    kind: AlertKind
+    model: str
+    until: float
+    scene: str = ""
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+class FindingStore(Protocol):
+    """All methods raise breaker.ports.StoreUnavailable."""
+
+    async def add(self, finding: Finding) -> bool:
+        """False when that id is known already."""
+        ...
+
+    async def findings(
+        self, *, model: str | None = None, kind: AlertKind | None = None, since: float = 0.0, limit: int = 200
+    ) -> Sequence[Finding]:
+        """Newest first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """One hour of one model or scene for people: triggers per 1,000 judged replies, share of each class of the bad."""
+
+    starts_at: float
+    judged: int
+    repeats: int
+    per_1000: float
+    classes: Mapping[str, float]
+    hard_ratio: float
+
+
+def figures(row: Rollup) -> Figures:
+    """The figures of one row; zeros where nothing was judged."""
+    c = row.counts
+    classes = {name: getattr(c, name) / c.repeats for name in CLASSES if getattr(c, name)} if c.repeats else {}
+    tried = c.judged + c.hard
+    return Figures(
+        starts_at=row.starts_at,
+        judged=c.judged,
+        repeats=c.repeats,
+        per_1000=1_000.0 * c.ratio,
+        classes=classes,
+        hard_ratio=c.hard / tried if tried else 0.0,
+    )
+
+
+def profile(hours: Iterable[Rollup], offset_s: float) -> list[float | None]:
+    """Repeats per 1,000 by hour of day (0..23, local by `offset_s`), over all `hours`; None where nothing was judged."""
+    sums = [[0, 0] for _ in range(24)]
+    for row in hours:
+        cell = sums[int((row.starts_at + offset_s) % DAY_S // HOUR_S)]
+        cell[0] += row.counts.judged
+        cell[1] += row.counts.repeats
+    return [1_000.0 * k / n if n else None for n, k in sums]
+
+
+def hour_finding(
+    model: str, hour: float, rows: Mapping[tuple[str, float], Counts], found_at: float,
+    breaker: BreakerPolicy, policy: MonitorPolicy,
+) -> Finding | None:  # fmt: skip
+    """Whether repeats of the whole model rose by half on the hour before. `rows`: counts by (scope, start of hour)."""
+    now, before = _tally(rows, "", hour), _tally(rows, "", hour - HOUR_S)
+    if not _rose(now, before, breaker.hourly_growth, breaker):
+        return None
+    last_week = _tally(rows, "", hour - WEEK_S)
+    numbers = _numbers(now, before) | {"last_week": last_week.ratio, "last_week_n": float(last_week.n)}
+    return Finding(
+        id=f"hourly:{model}:{hour:.0f}",
+        at=found_at,
+        kind=AlertKind.HOURLY,
+        model=model,
+        until=found_at + policy.abnormal_s,
+        numbers=numbers,
+        facts={"hour": hour, "top_class": _top_class(rows.get(("", hour), Counts()))},
+    )
+
+
+def scene_findings(
+    model: str, hour: float, rows: Mapping[tuple[str, float], Counts], found_at: float, breaker: BreakerPolicy
+) -> list[Finding]:
+    """One for each scene whose repeats rose by 40 %. `traffic`: the scene's part of the model's judged replies."""
+    whole = _tally(rows, "", hour).n
+    found = []
+    for scope in sorted({scope for scope, at in rows if at == hour and scope.startswith(SCENE)}):
+        now, before = _tally(rows, scope, hour), _tally(rows, scope, hour - HOUR_S)
+        if not _rose(now, before, breaker.scene_growth, breaker):
+            continue
+        scene = scope.removeprefix(SCENE)
+        numbers = _numbers(now, before) | {"traffic": now.n / whole if whole else 0.0}
+        found.append(
+            Finding(
+                id=f"scene:{model}:{scene}:{hour:.0f}",
+                at=found_at,
+                kind=AlertKind.SCENE,
+                model=model,
+                scene=scene,
+                # Until the next hour is judged, and a little longer: a late job must not let it lapse.
+                until=found_at + HOUR_S + 300.0,
+                numbers=numbers,
+                facts={"hour": hour, "top_class": _top_class(rows.get((scope, hour), Counts()))},
+            )
+        )
+    return found
+
+
+def parse_finding(
+    model: str, hour: float, rows: Mapping[tuple[str, float], Counts], found_at: float, policy: MonitorPolicy
+) -> Finding | None:
+    """Whether ever more structured replies need the last step of the parse ladder: an early sign (SPEC 2.7).
+
+    Mann-Kendall over the last hours, as the breaker's trend rule: nearly all pairs rise, the last is half above the
+    first, and no hour falls below 0.8 of the highest before it.
+    """
+    hours = [hour - back * HOUR_S for back in range(policy.trend_hours - 1, -1, -1)]
+    counts = [rows.get(("", at), Counts()) for at in hours]
+    repaired = sum(c.repaired for c in counts)
+    if repaired < policy.trend_min_repaired or not all(c.structured for c in counts):
+        return None
+    shares = [c.repaired / c.structured for c in counts]
+    pairs = len(shares) * (len(shares) - 1) // 2
+    score = mann_kendall(shares)
+    if score < 0.7 * pairs or shares[-1] < 1.5 * shares[0] or not never_falls(shares, 0.8):
+        return None
+    return Finding(
+        id=f"parse_trend:{model}:{hour:.0f}",
+        at=found_at,
+        kind=AlertKind.PARSE_TREND,
+        model=model,
+        until=found_at + policy.abnormal_s,
+        numbers={"score": score, "first": shares[0], "last": shares[-1], "repaired": repaired},
+        facts={"hour": hour, "shares": [round(share, 4) for share in shares]},
+    )
+
+
+def _rose(now: Tally, before: Tally, growth: float, breaker: BreakerPolicy) -> bool:
+    # An hour that hardly saw traffic (a model's first, or one it spent out of service) is no measure of the next.
+    return min(now.n, before.n) >= breaker.warn_min_judged and rose(now, before, growth, breaker)
+
+
+def _tally(rows: Mapping[tuple[str, float], Counts], scope: str, hour: float) -> Tally:
+    counts = rows.get((scope, hour), Counts())
+    return Tally(counts.judged, counts.repeats)
+
+
+def _numbers(now: Tally, before: Tally) -> dict[str, float]:
+    # A previous zero has no ratio to grow from: it is taken as half a reply, and the test is not asked (BREAKER.md).
+    base = before.ratio or 0.5 / max(1, before.n)
+    return {
+        "ratio": now.ratio,
+        "n": float(now.n),
+        "repeats": float(now.k),
+        "previous": before.ratio,
+        "previous_n": float(before.n),
+        "growth": now.ratio / base,
+        "chance": growth_chance(now, before) if before.k else 0.0,
+    }
+
+
+def _top_class(counts: Counts) -> str:
+    top = max(CLASSES, key=lambda name: getattr(counts, name))
+    return top if getattr(counts, top) else ""
