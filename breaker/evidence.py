@@ -15,6 +15,7 @@ class EvidenceKind(StrEnum):
     COMPLAINTS = "complaints"  # numbers: users, chance
     HOURLY = "hourly"  # the abnormal flag: shown and alerted until it expires, moves no level
     HARD_IN_A_ROW = "hard_in_a_row"  # numbers: failures, quiet_s
+    OPEN_CAP = "open_cap"  # kept in service by max_open_ratio: counted once by the fleet
     DETECTOR_SUSPECT = "detector_suspect"  # of the whole fleet; numbers: until, models (breaker/fleet.py)
 
 

@@ -15,6 +15,8 @@ from breaker.snapshot import Snapshot
 
 FLEET = "*"
 """The `model` of evidence that is about all models together."""
+CAP_KNOWN_S = 86_400.0
+"""How long a model kept in service by the cap is not counted anew."""
 BY_RATIO = frozenset(
     {Reason.RATIO_10M, Reason.RATIO_30M, Reason.ROLLING_15M, Reason.LOW_TRAFFIC_30, Reason.TREND, Reason.BURST}
 )
@@ -141,33 +143,41 @@ def lowered(here: Snapshot, move: Snapshot, why: Reason) -> Snapshot | None:
     )
 
 
-class FleetRules:
-    """The rules over all models; `cap_hits` counts how often a model was kept in service by `max_open_ratio`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowed:
+    """The move as the fleet permits it (None: not now), and whether the cap on open models stood in its way."""
 
-    def __init__(self, keep_last: Sequence[Sequence[str]] = ()) -> None:
-        self._keep_last = tuple(tuple(route) for route in keep_last)
-        self._capped: set[str] = set()
-        self.cap_hits = 0
+    move: Snapshot | None
+    capped: bool = False
 
-    def allowed(
-        self,
-        states: Mapping[str, Snapshot],
-        here: Snapshot,
-        moved: Snapshot,
-        hold: Hold | None,
-        policy: BreakerPolicy,
-        now_s: float,
-    ) -> Snapshot | None:
-        """The move as the fleet permits it; None: not now."""
-        if moved.mode is not Mode.AUTO or moved.level.severity <= here.level.severity:
-            return moved
-        if hold is not None and now_s < hold.until and by_ratio_only(moved.reasons):
-            return None
-        if over_open_cap(states, moved, policy):
-            self.cap_hits += here.model not in self._capped
-            self._capped.add(here.model)
-            return lowered(here, moved, Reason.TOO_MANY_OPEN)
-        self._capped.discard(here.model)
-        if last_of_a_route(states, moved, self._keep_last):
-            return lowered(here, moved, Reason.LAST_MODEL)
-        return moved
+
+def allowed(
+    states: Mapping[str, Snapshot],
+    here: Snapshot,
+    moved: Snapshot,
+    hold: Hold | None,
+    keep_last: Sequence[Sequence[str]],
+    policy: BreakerPolicy,
+    now_s: float,
+) -> Allowed:
+    """What becomes of one proposed move. `keep_last`: the models of each route that says `last_model: keep_reduced`."""
+    if moved.mode is not Mode.AUTO or moved.level.severity <= here.level.severity:
+        return Allowed(move=moved)
+    if hold is not None and now_s < hold.until and by_ratio_only(moved.reasons):
+        return Allowed(move=None)
+    if over_open_cap(states, moved, policy):
+        return Allowed(move=lowered(here, moved, Reason.TOO_MANY_OPEN), capped=True)
+    if last_of_a_route(states, moved, keep_last):
+        return Allowed(move=lowered(here, moved, Reason.LAST_MODEL))
+    return Allowed(move=moved)
+
+
+def cap_evidence(here: Snapshot, now_s: float) -> Evidence:
+    """The record that counts a model kept in service by the cap: once until it has come down (which moves its watermark)."""
+    return Evidence(
+        id=f"cap:{here.watermark:.0f}",
+        kind=EvidenceKind.OPEN_CAP,
+        model=here.model,
+        found_at=now_s,
+        valid_until=now_s + CAP_KNOWN_S,
+    )

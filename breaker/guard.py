@@ -19,7 +19,7 @@ from breaker.conditions import Condition, conditions
 from breaker.counting import LocalCounters
 from breaker.evidence import EvidenceStore
 from breaker.explain import Explanation, explain
-from breaker.fleet import FLEET, FleetRules, Hold, Move, as_evidence, begun_hold, hold_in
+from breaker.fleet import FLEET, Hold, Move, allowed, as_evidence, begun_hold, cap_evidence, hold_in
 from breaker.flushing import Flusher
 from breaker.leasing import PermitLeases
 from breaker.levels import Level, Mode
@@ -76,12 +76,15 @@ class Guard:
         self._flusher = Flusher(counts, self.counters)
         self._reader = Reader(counts, probes, evidence, self.counters, policy)
         self._local = LocalLevels(self.counters, self._reader)
-        self._fleet = FleetRules(keep_last)
+        self._keep_last = tuple(tuple(route) for route in keep_last)
+        self._capped: set[tuple[str, float]] = set()
         self._hold: Hold | None = None
         self._leases = PermitLeases(probes)
         self.pool = self._leases.pool
         self.callbacks: list[Callable[[Transition], None]] = list(on_transition)
         self._silent_since: float | None = None
+        self.open_cap_hits = 0
+        """How often this replica, first of the fleet, found a model kept in service by `max_open_ratio`."""
         self.monitor_seen_at = float("-inf")
         self.explanations: dict[str, Explanation] = {}
         """By model, as of this replica's last full evaluation: for gauges. Stale while another replica evaluates."""
@@ -155,11 +158,6 @@ class Guard:
     def detector_suspect(self) -> bool:
         """Moves by ratio are held, because all models breached at once."""
         return self._hold is not None and self._server_now() < self._hold.until
-
-    @property
-    def open_cap_hits(self) -> int:
-        """How often a model was kept in service by `max_open_ratio`."""
-        return self._fleet.cap_hits
 
     @property
     def store_down(self) -> bool:
@@ -307,9 +305,18 @@ class Guard:
                     await self._move(here, moved, now_s, here.fence)
 
     async def _move(self, here: Snapshot, moved: Snapshot, now_s: float, fence: int) -> None:
-        allowed = self._fleet.allowed(self._snapshots, here, moved, self._hold, self.policy, now_s)
-        if allowed is not None:
-            await self._write(here, replace(allowed, fence=max(here.fence, fence)))
+        verdict = allowed(self._snapshots, here, moved, self._hold, self._keep_last, self.policy, now_s)
+        if verdict.capped:
+            await self._count_cap(here, now_s)
+        if verdict.move is not None:
+            await self._write(here, replace(verdict.move, fence=max(here.fence, fence)))
+
+    async def _count_cap(self, here: Snapshot, now_s: float) -> None:
+        if (here.model, here.watermark) in self._capped:
+            return
+        self._capped.add((here.model, here.watermark))
+        if self._evidence is None or await self._evidence.add(cap_evidence(here, now_s)):
+            self.open_cap_hits += 1
 
     async def _write(self, here: Snapshot, moved: Snapshot) -> bool:
         if not await self._states.compare_and_set(moved, here.epoch):

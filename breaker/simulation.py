@@ -1,6 +1,6 @@
-"""Plays one scenario (a story of one model's traffic) on the pure machine, on a made-up clock.
+"""Plays one scenario on the pure machine, on a made-up clock.
 
-In:  a scenario as read from its YAML file (format: docs/scenarios.md).  Out: the transitions, a step per minute, the end.
+In:  a Scenario.  Out: the transitions, a step per minute and model, how it ended.
 Pure: no clock, no store, no file.  An engineer tries new lines with it; the tests hold the machine to its stories.
 """
 
@@ -8,25 +8,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import ValidationError
+
 from breaker.commands import force, reset
+from breaker.conditions import conditions
+from breaker.edges import RefusedMove, enter
 from breaker.explain import Explanation, explain
+from breaker.fleet import Hold, allowed, begun_hold
 from breaker.levels import Level, Mode, Reason
 from breaker.machine import next_snapshot
 from breaker.policy import BreakerPolicy
 from breaker.ports import ProbeTally
+from breaker.scenario import PHASE_S, START_S, Command, Scenario, at_s, minute_of
 from breaker.seen import Seen
 from breaker.share import RouteCandidate, shares
 from breaker.snapshot import Snapshot, Transition
-from breaker.window import Counts, FastRow, MinuteRow
+from breaker.spans import Spans
+from breaker.story import evidence_of, fast_rows, minute_rows, periods, route_of
+from breaker.triggers.periods import rose
+from breaker.window import FastRow, MinuteRow
 
-START_S = 1_700_000_040.0  # a whole minute
-TICK_S = 15.0
-PHASE_S = 3.0
-MODEL = "m"
-# The shown share is that of a route with one other, healthy model of the same weight.
-ROUTE = (RouteCandidate(model=MODEL, weight=1.0), RouteCandidate(model="other", weight=1.0))
+ROUTE = "route"
 LINES = (Reason.RATIO_10M, Reason.RATIO_30M, Reason.ROLLING_15M)
-PARTS = frozenset({"row", "title", "until", "policy", "traffic", "fast", "probes", "commands", "expect", "end"})
 
 
 class ScenarioError(ValueError):
@@ -45,88 +48,156 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRun:
+    """One model's part of a run."""
+
+    steps: tuple[Step, ...]
+    end: Snapshot
+    explanation: Explanation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """What a scenario did. `told` are all its transitions in order; `policy` is the one in force at the end."""
 
     told: tuple[Transition, ...]
-    steps: tuple[Step, ...]
-    end: Snapshot
-    explanation: Explanation
+    models: Mapping[str, ModelRun]
     policy: BreakerPolicy
+    conditions: Mapping[str, list[str]]
+    overflow: int
+    refused: int
+    rose: tuple[bool, ...]
 
 
 @dataclass(slots=True, kw_only=True)
 class _Stage:
-    here: Snapshot
+    scenario: Scenario
     policy: BreakerPolicy
+    states: dict[str, Snapshot]
+    minutes: Mapping[str, Sequence[MinuteRow]]
+    buckets: Mapping[str, Sequence[FastRow]]
+    route: tuple[RouteCandidate, ...]
+    commands: list[Command]
+    queues: dict[str, list[str]] = field(default_factory=dict)
+    tallies: dict[str, ProbeTally] = field(default_factory=dict)
+    hold: Hold | None = None
     told: list[Transition] = field(default_factory=list)
-    queue: list[str] = field(default_factory=list)
-    results: tuple[int, tuple[bool, ...]] = (0, ())
+    spans: Spans = field(default_factory=Spans)
+    refused: int = 0
+    capped: set[tuple[str, float]] = field(default_factory=set)
 
     def move(self, moved: Snapshot) -> None:
-        self.told += moved.transitions[-1:] if moved is not self.here else ()
-        self.here = moved
-
-    def probe(self) -> ProbeTally:
-        """The next queued result is in. A result carries the epoch it was admitted under."""
-        if self.queue:
-            earlier = self.results[1] if self.results[0] == self.here.epoch else ()
-            self.results = (self.here.epoch, (*earlier, self.queue.pop(0) == "c"))
-        epoch, results = self.results
-        return ProbeTally(epoch=epoch, granted=len(results), results=results)
+        if moved is not self.states[moved.model]:
+            self.told.append(moved.transitions[-1])
+            self.states[moved.model] = moved
 
 
-def run(scenario: Mapping[str, Any], changes: Mapping[str, Any] | None = None) -> Run:
-    """Tick every 15 seconds, 3 seconds after the full quarter, until the minute `until`.
+def run(scenario: Scenario, changes: Mapping[str, Any] | None = None) -> Run:
+    """Evaluate `scenario.ticks` times, 3 seconds after each tick.
 
-    `changes` are fields of BreakerPolicy set over the scenario's own. Raises ScenarioError on a scenario that is none.
+    `changes` are fields of BreakerPolicy set over the scenario's own. Raises ScenarioError on one that cannot be played.
     """
-    try:
-        unknown = sorted(set(scenario) - PARTS)
-        if unknown:
-            raise ScenarioError(f"unknown part {', '.join(unknown)}")
-        return _play(scenario, BreakerPolicy(**(scenario.get("policy", {}) | (changes or {}))))
-    except ScenarioError:
-        raise
-    except KeyError as error:
-        raise ScenarioError(f"{error.args[0]} is missing") from error
-    except (ValueError, TypeError, AttributeError) as error:
-        raise ScenarioError(str(error)) from error
-
-
-def _play(scenario: Mapping[str, Any], policy: BreakerPolicy) -> Run:
-    stage = _Stage(here=Snapshot(model=MODEL), policy=policy)
-    minutes, fast = list(minute_rows(scenario)), list(fast_rows(scenario))
-    commands = sorted(scenario.get("commands", []), key=moment)
-    probes = {p["minute"]: list(p["results"]) for p in scenario.get("probes", [])}
-    steps: dict[int, Step] = {}
-    seen, now_s, explanation = Seen(), START_S, None
-    for tick in range(int(scenario["until"] * 60 / TICK_S) + 1):
-        now_s = START_S + tick * TICK_S + PHASE_S
-        minute = int((now_s - START_S) // 60)
-        while commands and moment(commands[0]) <= now_s:
-            _obey(commands.pop(0), stage, now_s)
-        stage.queue += probes.pop(minute, [])
-        seen = Seen(
-            minutes=[row for row in minutes if row.minute * 60 <= now_s],
-            fast=[row for row in fast if row.bucket * 5 <= now_s],
-            probes=stage.probe(),
-        )
-        stage.move(next_snapshot(stage.here, seen, stage.policy, now_s, 0.0))
-        explanation = explain(stage.here, seen, stage.policy, now_s)
-        steps[minute] = _step(minute, explanation)
-    if explanation is None:
-        raise ScenarioError("until must not be negative")
+    if scenario.real_only is not None:
+        raise ScenarioError(f"the command {scenario.real_only} needs real replicas; it is played by the tests only")
+    stage = _stage(scenario, policy_of(scenario, changes))
+    compared: list[bool] = []
+    steps = {model: dict[int, Step]() for model in scenario.models}
+    explained: dict[str, Explanation] = {}
+    for tick in range(scenario.ticks):
+        now_s = START_S + tick * scenario.tick_s + PHASE_S
+        explained = _tick(stage, now_s)
+        levels = {model: here.effective for model, here in stage.states.items()}
+        part = shares(stage.route, levels, reduced_share=stage.policy.reduced_share)
+        for model, explanation in explained.items():
+            steps[model][minute_of(now_s)] = _step(minute_of(now_s), explanation, part[model])
+        if tick % (60 // scenario.tick_s) == 0:
+            compared += _compared(stage, minute_of(now_s))
     return Run(
         told=tuple(stage.told),
-        steps=tuple(steps.values()),
-        end=stage.here,
-        explanation=explanation,
+        models={
+            model: ModelRun(steps=tuple(steps[model].values()), end=stage.states[model], explanation=explained[model])
+            for model in scenario.models
+        },
         policy=stage.policy,
+        conditions=stage.spans.told(),
+        overflow=len(stage.capped),
+        refused=stage.refused,
+        rose=tuple(compared),
     )
 
 
-def _step(minute: int, explanation: Explanation) -> Step:
+def policy_of(scenario: Scenario, changes: Mapping[str, Any] | None = None) -> BreakerPolicy:
+    """The scenario's policy with `changes` over it. Raises ScenarioError, which names the fields."""
+    try:
+        return BreakerPolicy(**(scenario.changed_policy | dict(changes or {})))
+    except ValidationError as error:
+        wrong = (f"{'.'.join(map(str, e['loc'])) or 'policy'}: {e['msg']}" for e in error.errors(include_url=False))
+        raise ScenarioError("; ".join(wrong)) from error
+
+
+def _stage(scenario: Scenario, policy: BreakerPolicy) -> _Stage:
+    return _Stage(
+        scenario=scenario,
+        policy=policy,
+        states={model: Snapshot(model=model) for model in scenario.models},
+        minutes={model: tuple(minute_rows(scenario, model)) for model in scenario.models},
+        buckets={model: tuple(fast_rows(scenario, model)) for model in scenario.models},
+        route=route_of(scenario),
+        commands=sorted(scenario.commands, key=lambda command: command.at_s),
+    )
+
+
+def _tick(stage: _Stage, now_s: float) -> dict[str, Explanation]:
+    while stage.commands and stage.commands[0].at_s <= now_s:
+        _obey(stage.commands.pop(0), stage, now_s)
+    for probes in stage.scenario.probes:
+        if probes.minute == minute_of(now_s) and now_s - at_s(probes.minute) < stage.scenario.tick_s:
+            stage.queues.setdefault(stage.scenario.of(probes), []).extend(probes.results)
+    seen = {model: _seen(stage, model, now_s) for model in stage.states}
+    policy = stage.policy
+    asked = [(here, next_snapshot(here, seen[model], policy, now_s)) for model, here in stage.states.items()]
+    proposed = [(here, moved) for here, moved in asked if moved is not here]
+    stage.hold = begun_hold(stage.states, proposed, stage.hold, policy, now_s) or stage.hold
+    for here, moved in proposed:
+        verdict = allowed(stage.states, here, moved, stage.hold, stage.scenario.keep_last, policy, now_s)
+        stage.capped |= {(here.model, here.watermark)} if verdict.capped else set()
+        if verdict.move is not None:
+            stage.move(verdict.move)
+    levels = {model: here.effective for model, here in stage.states.items()}
+    stage.spans.note(conditions(stage.states, levels, {ROUTE: stage.route}, stage.hold, None, now_s), now_s)
+    return {model: explain(here, seen[model], policy, now_s) for model, here in stage.states.items()}
+
+
+def _seen(stage: _Stage, model: str, now_s: float) -> Seen:
+    return Seen(
+        minutes=[row for row in stage.minutes[model] if row.minute * 60 <= now_s],
+        fast=[row for row in stage.buckets[model] if row.bucket * 5 <= now_s],
+        probes=_probe(stage, model, now_s),
+        evidence=[
+            evidence_of(stage.scenario, found)
+            for found in stage.scenario.evidence
+            if stage.scenario.of(found) == model and found.at_s <= now_s
+        ],
+    )
+
+
+def _probe(stage: _Stage, model: str, now_s: float) -> ProbeTally:
+    """The next queued result is in. A result carries the epoch it was admitted under; a refused one is none."""
+    here, queue = stage.states[model], stage.queues.get(model)
+    kept = stage.tallies.get(model, ProbeTally(epoch=here.epoch, granted=0))
+    if kept.epoch != here.epoch:
+        kept = ProbeTally(epoch=here.epoch, granted=0)
+    if queue:
+        if here.level is not Level.RECOVERING:
+            raise ScenarioError(f"minute {minute_of(now_s)}: a probe of {model}, which is {here.level}, not recovering")
+        result = queue.pop(0)
+        results = kept.results if result == "q" else (*kept.results, result == "c")
+        kept = ProbeTally(epoch=here.epoch, granted=len(results), results=results)
+    stage.tallies[model] = kept
+    return kept
+
+
+def _step(minute: int, explanation: Explanation, share: float) -> Step:
     here = explanation.snapshot
     readings = {rule.reading.reason: rule.reading for rule in explanation.rules}
     first, second, third = (
@@ -138,83 +209,32 @@ def _step(minute: int, explanation: Explanation) -> Step:
         ratios=(first, second, third),
         level=here.level,
         effective=here.effective,
-        share=shares(ROUTE, {MODEL: here.effective})[MODEL],
+        share=share,
     )
 
 
-def _obey(command: Mapping[str, Any], stage: _Stage, now_s: float) -> None:
-    match command["do"]:
-        case "force":
-            until = at_s(command["until"]) if "until" in command else 0.0
-            stage.move(force(stage.here, Mode(command["mode"]), "op", "scenario", until, now_s, stage.policy))
-        case "reset":
-            stage.move(reset(stage.here, "op", "scenario", now_s))
-        case "policy":
-            stage.policy = stage.policy.model_copy(update=command["set"])
-        case other:
-            raise ScenarioError(f"unknown command {other}")
+def _obey(command: Command, stage: _Stage, now_s: float) -> None:
+    here = stage.states[stage.scenario.of(command)]
+    try:
+        match command.do:
+            case "force":
+                until = at_s(command.until) if command.until is not None else 0.0
+                for _ in range(command.times):
+                    here = stage.states[here.model]
+                    stage.move(force(here, command.mode or Mode.AUTO, "op", "scenario", until, now_s, stage.policy))
+            case "reset":
+                stage.move(reset(here, "op", "scenario", now_s))
+            case "propose":
+                stage.move(enter(here, command.level or Level.HEALTHY, now_s, (Reason.OPERATOR,), stage.policy))
+            case _ if command.set is not None:
+                stage.policy = stage.policy.model_copy(update=command.set.model_dump(exclude_unset=True))
+    except RefusedMove:
+        stage.refused += 1
 
 
-def at_s(minute: float, second: float = 0.0) -> float:
-    """Seconds since the epoch of a moment of the scenario."""
-    return START_S + 60.0 * minute + second
-
-
-def moment(part: Mapping[str, Any]) -> float:
-    """When a command or a fast bucket of the scenario is due, in seconds since the epoch."""
-    return at_s(part["minute"], part.get("second", 0))
-
-
-def minute_rows(scenario: Mapping[str, Any]) -> Iterator[MinuteRow]:
-    """The scenario's `traffic` as closed minutes of the whole model."""
-    base = int(START_S // 60)
-    for part in scenario.get("traffic", []):
-        if "n" not in part:
-            continue
-        first, last = span(part["minutes"])
-        for index, minute in enumerate(range(first, last + 1)):
-            n, k = (cycled(part.get(name, 0), index) for name in ("n", "k"))
-            yield MinuteRow(model=MODEL, scope="", minute=base + minute, counts=Counts(judged=n, sentence_loop=k))
-
-
-def fast_rows(scenario: Mapping[str, Any]) -> Iterator[FastRow]:
-    """The scenario's `fast` parts as 5-second buckets."""
-    for part in scenario.get("fast", []):
-        sessions = tuple(part.get("sessions", ()))
-        mark = {"f1": part["same"]} if "same" in part else {}
-        yield FastRow(
-            model=MODEL,
-            bucket=int(moment(part) // 5),
-            attempts=part.get("attempts", 0),
-            hard=part.get("hard", 0),
-            streams=part.get("streams", 0),
-            stuck=part.get("stuck", 0),
-            stuck_sessions=sessions,
-            loops=mark,
-            loop_sessions=dict.fromkeys(mark, sessions),
-        )
-
-
-def told_plainly(told: Sequence[Transition]) -> list[dict[str, Any]]:
-    """Transitions in the words of a scenario file's `expect`."""
-    return [
-        {
-            "minute": int((t.at - START_S) // 60),
-            "from": t.from_level.value,
-            "to": t.to_level.value,
-            "reasons": [reason.value for reason in t.reasons],
-            **({} if t.enforced else {"enforced": False}),
-        }
-        for t in told
-    ]
-
-
-def span(text: str | int) -> tuple[int, int]:
-    """First and last minute of `3` or `3-9`."""
-    first, _, last = str(text).partition("-")
-    return int(first), int(last or first)
-
-
-def cycled(value: int | list[int], index: int) -> int:
-    """The value, or the one whose turn it is if there are several."""
-    return value[index % len(value)] if isinstance(value, list) else value
+def _compared(stage: _Stage, minute: int) -> Iterator[bool]:
+    for part in stage.scenario.compare:
+        if part.minute == minute:
+            rows = stage.minutes[stage.scenario.of(part)]
+            current, previous = periods(rows, minute, part.span_min)
+            yield rose(current, previous, stage.policy.hourly_growth, stage.policy)

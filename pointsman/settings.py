@@ -5,10 +5,9 @@ Raises SettingsError, which names every mistake with its line, and for an unknow
 Nothing falls back quietly: a key that is not understood stops the start.
 """
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path as File
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AnyHttpUrl, BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
@@ -16,6 +15,7 @@ from breaker.policy import BreakerPolicy
 from detector.policy import GatePolicy
 from monitor.nightly.policy import NightlyPolicy
 from monitor.policy import MonitorPolicy, RetentionPolicy
+from pointsman.mistakes import hint, mistake
 from pointsman.yaml_lines import Lines, Mistake, Path, SettingsError, dotted, read
 from router.policy import RouterPolicy
 from router.topology import KNOWN_SCENES, Candidate, Model, Route, Topology, WhenDown
@@ -170,7 +170,9 @@ def parse(text: str, environment: Mapping[str, str], *, name: str = "") -> Setti
     try:
         settings = Settings.model_validate(data)
     except ValidationError as error:
-        raise SettingsError([_mistake(dict(e), lines) for e in error.errors(include_url=False)], name) from None
+        raise SettingsError(
+            [mistake(dict(e), lines, Settings) for e in error.errors(include_url=False)], name
+        ) from None
     if contradictions := list(_contradictions(settings, lines)):
         raise SettingsError(contradictions, name)
     return settings
@@ -184,7 +186,7 @@ def _contradictions(settings: Settings, lines: Lines) -> Iterator[Mistake]:
         for at, candidate in enumerate(route.candidates):
             here: Path = (*path, "candidates", at, "model")
             if candidate.model not in settings.models:
-                what = f"no model named {candidate.model!r}{_hint(candidate.model, settings.models)}"
+                what = f"no model named {candidate.model!r}{hint(candidate.model, settings.models)}"
                 yield Mistake(line=lines.of(here), where=dotted(here), what=what)
             if candidate.model in seen:
                 yield Mistake(line=lines.of(here), where=dotted(here), what=f"{candidate.model!r} is listed twice")
@@ -193,7 +195,7 @@ def _contradictions(settings: Settings, lines: Lines) -> Iterator[Mistake]:
             yield Mistake(line=lines.of(path), where=dotted(path), what="no candidate has a weight above 0")
         if route.scene not in scenes:
             here = (*path, "scene")
-            what = f"unknown scene {route.scene!r}{_hint(route.scene, scenes)}; new ones go under `scenes`"
+            what = f"unknown scene {route.scene!r}{hint(route.scene, scenes)}; new ones go under `scenes`"
             yield Mistake(line=lines.of(here), where=dotted(here), what=what)
         if route.when_down is WhenDown.PHRASE and not route.phrases and "when_down" in route.model_fields_set:
             here = (*path, "when_down")
@@ -217,49 +219,8 @@ def _nightly_contradictions(settings: Settings, lines: Lines) -> Iterator[Mistak
     for path, name, known in named:
         if name not in known:
             kind = "vendor" if path[1] == "vendors" else "model"
-            what = f"no {kind} named {name!r}{_hint(name, known)}"
+            what = f"no {kind} named {name!r}{hint(name, known)}"
             yield Mistake(line=lines.of(path), where=dotted(path), what=what)
-
-
-def _mistake(error: Mapping[str, Any], lines: Lines) -> Mistake:
-    path: Path = tuple(error["loc"])
-    if error["type"] == "extra_forbidden":
-        what = f"unknown key{_hint(str(path[-1]), _keys_at(path[:-1]))}"
-    elif error["type"] == "missing":
-        what = "is missing"
-    else:
-        what = str(error["msg"]).removeprefix("Value error, ")
-    return Mistake(line=lines.of(path), where=dotted(path), what=what)
-
-
-def _hint(word: str, known: Any) -> str:
-    """`; did you mean x?` or the list of what is known, if short."""
-    names = sorted(known)
-    near = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
-    if near:
-        return f"; did you mean {near[0]!r}?"
-    return f"; known: {', '.join(names)}" if 0 < len(names) <= 12 else ""
-
-
-def _keys_at(path: Path) -> list[str]:
-    """The keys that may stand at `path`, found by walking the models' fields."""
-    here: type[BaseModel] | None = Settings
-    rest = list(path)
-    while rest and here is not None:
-        field = here.model_fields.get(str(rest.pop(0)))
-        if field is None:
-            return []
-        inner = _models_in(field.annotation)
-        here = inner[0] if inner else None
-        if rest and (isinstance(rest[0], int) or (here is not None and rest[0] not in here.model_fields)):
-            rest.pop(0)  # the index of a list or the name of a mapping's entry
-    return list(here.model_fields) if here is not None else []
-
-
-def _models_in(annotation: Any) -> list[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [found for argument in get_args(annotation) for found in _models_in(argument)]
 
 
 def _model(name: str, settings: ModelSettings) -> Model:

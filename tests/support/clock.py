@@ -40,6 +40,10 @@ class ManualClock:
         """Move the time without waking anybody: for synchronous code."""
         self._elapsed_s += seconds
 
+    def step(self, seconds: float) -> None:
+        """The wall clock jumps; the monotonic one does not notice."""
+        self._start_s += seconds
+
     async def advance(self, seconds: float, *, turns: int = 5) -> None:
         """Move on by `seconds`; each sleeper wakes at its own moment and gets `turns` turns of the loop."""
         end_s = self._elapsed_s + seconds

@@ -1,13 +1,16 @@
 """Where the scenario files lie, and how one is read."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-import yaml
+from breaker.scenario import Scenario
+from pointsman.cli.simulate import read_scenario
 
 HERE = Path(__file__).parent.parent / "scenarios"
 
 
-def load(path: Path) -> Mapping[str, Any]:
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
+def files() -> list[Path]:
+    return sorted(HERE.glob("*.yaml"))
+
+
+def load(path: Path) -> Scenario:
+    return read_scenario(path)

@@ -4,8 +4,8 @@ import pytest
 
 from breaker.edges import enter
 from breaker.fleet import (
-    FleetRules,
     Hold,
+    allowed,
     as_evidence,
     begun_hold,
     detector_suspect,
@@ -55,14 +55,14 @@ def test_a_breach_is_remembered_in_the_documents_for_five_minutes() -> None:
 
 
 def test_a_hold_lasts_ten_minutes_and_the_same_breach_does_not_begin_another() -> None:
-    rules, moves = FleetRules(), [to(model, Level.REDUCED) for model in "abc"]
+    moves = [to(model, Level.REDUCED) for model in "abc"]
     healthy = states(a=Level.HEALTHY, b=Level.HEALTHY, c=Level.HEALTHY)
     hold = begun_hold(healthy, moves, None, POLICY, T0)
     assert hold == Hold(began_at=T0, until=T0 + 600, models=3)
     for seconds, passes in ((0, False), (599, False), (600, True), (615, True)):
         assert begun_hold(healthy, moves, hold, POLICY, T0 + seconds) is None
         for here, moved in moves:
-            assert (rules.allowed(healthy, here, moved, hold, POLICY, T0 + seconds) is moved) is passes
+            assert (allowed(healthy, here, moved, hold, (), POLICY, T0 + seconds).move is moved) is passes
     assert begun_hold(healthy, moves, hold, POLICY, T0 + 900) is not None, "all at once again, much later"
 
 
@@ -76,9 +76,9 @@ def test_a_hold_is_the_same_read_back_from_evidence() -> None:
 
 def test_stuck_streams_pass_a_hold() -> None:
     hold = Hold(began_at=T0, until=T0 + 600, models=3)
-    assert FleetRules().allowed({}, *to("a", Level.REDUCED), hold, POLICY, T0) is None
+    assert allowed({}, *to("a", Level.REDUCED), hold, (), POLICY, T0).move is None
     here, moved = to("a", Level.OPEN, Reason.STUCK_STREAMS)
-    assert FleetRules().allowed({}, here, moved, hold, POLICY, T0 + 1) is moved
+    assert allowed({}, here, moved, hold, (), POLICY, T0 + 1).move is moved
 
 
 def test_the_cap_counts_after_the_change() -> None:

@@ -45,13 +45,24 @@ def test_exit_code_tells_that_the_file_expected_something_else(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("- a list", "not a scenario"),
-        ("traffic: []", "until is missing"),
-        ("until: 1\ntrafic: []", "unknown part trafic"),
-        ("until: 1\npolicy: {warn_ratio: 2}", "warn_ratio"),
-        ("until: 1\ncommands: [{minute: 0, do: dance}]", "unknown command dance"),
-        ("until: -1", "negative"),
-        ("until: [", "expected"),
+        ("- a list", "line 1: must be a mapping"),
+        ("traffic: []", "until: is missing"),
+        ("until: 1\ntrafic: []", "line 2: trafic: unknown key; did you mean 'traffic'?"),
+        ("until: 1\ntraffic:\n- {minutes: 0-1, n: 1, kk: 1}", "line 3: traffic[0].kk: unknown key"),
+        ("until: 1\ntraffic:\n- {minutes: 3-1, n: 1}", "line 3: traffic[0].minutes: the span ends before it begins"),
+        ("until: 1\ntraffic:\n- {minutes: x, n: 1}", "must be a minute or a span of minutes: 3 or 3-9"),
+        ("until: 1\ntraffic:\n- {minutes: 1, n: [1, -2]}", "line 3: traffic[0].n[1]"),
+        ("until: 1\npolicy: {warn_ratio: 2}", "line 2: policy.warn_ratio"),
+        ("until: 1\ncommands: [{minute: 0, do: dance}]", "line 2: commands[0].do: Input should be 'force'"),
+        ("until: 1\ncommands: [{minute: 0, do: force}]", "force needs mode"),
+        ("until: 1\ncommands: [{minute: 0, do: force, mode: forced_open}]", "needs until"),
+        ("until: 1\ncommands: [{minute: 0, do: policy}]", "policy needs set"),
+        ("until: 1\ncommands: [{minute: 0, do: stop_store}]", "needs real replicas"),
+        ("until: 1\nmodels: [a]\ntraffic: [{model: b, minutes: 0, n: 1}]", "models does not name b"),
+        ("until: 1\nprobes: [{minute: 0, results: c}]", "a probe of m, which is healthy"),
+        ("until: -1", "line 1: until"),
+        ("until: 1\nuntil: 2", "line 2: until: is given twice"),
+        ("until: [", "line 1"),
     ],
 )
 def test_file_that_cannot_be_played_is_named_with_its_mistake(tmp_path: Path, text: str, words: str) -> None:
@@ -63,5 +74,8 @@ def test_file_that_cannot_be_played_is_named_with_its_mistake(tmp_path: Path, te
 
 
 def test_change_without_a_value_and_a_missing_file_are_bad_input(tmp_path: Path) -> None:
-    assert RUN.invoke(app, ["simulate", "--set", "open_ratio", ESCALATION]).exit_code == 2
+    for change in ("open_ratio", "open_ratio=[", "open_ratio=7", "open_ration=0.3"):
+        shown = RUN.invoke(app, ["simulate", "--set", change, ESCALATION])
+        assert shown.exit_code == 2
+        assert "open_rati" in shown.stderr
     assert RUN.invoke(app, ["simulate", str(tmp_path / "none.yaml")]).exit_code == 2
