@@ -21,7 +21,8 @@ from tests.support.robot import Robot
 from tests.support.service import settings_file
 from tests.support.valkey import Valkey, free_port
 
-UP_S = 60.0
+UP_S = 180.0
+"""A machine that tests other things beside us starts nine processes slowly."""
 
 
 class UpstreamProcess:
@@ -141,8 +142,13 @@ class Deployment:
 
 
 @contextlib.asynccontextmanager
-async def deployed(folder: Path, routers: int = 3, **settings: Any) -> AsyncIterator[Deployment]:
-    """The deployment, all of it up. Raises tests.support.postgres.NotHere where there is no PostgreSQL."""
+async def deployed(
+    folder: Path, routers: int = 3, *, redis_url: str = "", **settings: Any
+) -> AsyncIterator[Deployment]:
+    """The deployment, all of it up; `redis_url` puts another store in the Valkey's place.
+
+    Raises tests.support.postgres.NotHere where there is no PostgreSQL.
+    """
     async with AsyncExitStack() as stack:
         postgres = PostgresProcess()
         stack.callback(postgres.close)
@@ -154,7 +160,13 @@ async def deployed(folder: Path, routers: int = 3, **settings: Any) -> AsyncIter
             await upstream.start()
             stack.push_async_callback(upstream.kill)
         robot = await stack.enter_async_context(Robot())
-        members = [_member(folder, index, upstreams, valkey, postgres, robot, settings) for index in range(routers + 1)]
+        common = {
+            "redis_url": redis_url or valkey.url,
+            "sql_url": postgres.url,
+            "alerts": {"channels": {"on-call": {"kind": "wecom", "url": robot.url}}},
+            **settings,
+        }
+        members = [_member(folder, index, upstreams, common) for index in range(routers + 1)]
         for member in members:
             stack.push_async_callback(_end_member, member)
         await members[0].start()  # migrates alone, so that a slow machine starts the others at once
@@ -173,15 +185,7 @@ async def _end_member(member: Member) -> None:
     await end(member.process)
 
 
-def _member(
-    folder: Path,
-    index: int,
-    upstreams: dict[str, UpstreamProcess],
-    valkey: Valkey,
-    postgres: PostgresProcess,
-    robot: Robot,
-    settings: dict[str, Any],
-) -> Member:
+def _member(folder: Path, index: int, upstreams: dict[str, UpstreamProcess], common: dict[str, Any]) -> Member:
     role = "router" if index else "monitor"
     here = folder / f"{role}-{index}"
     here.mkdir()
@@ -190,15 +194,7 @@ def _member(
         name: {"vendor": name, "endpoints": [{"base_url": upstream.base_url, "model": name}]}
         for name, upstream in upstreams.items()
     }
-    more = {
-        "models": models,
-        "listen": listen,
-        "redis_url": valkey.url,
-        "sql_url": postgres.url,
-        "alerts": {"channels": {"on-call": {"kind": "wecom", "url": robot.url}}},
-        **settings,
-    }
-    return Member(role=role, file=settings_file(here, "", **more), listen=listen)
+    return Member(role=role, file=settings_file(here, "", models=models, listen=listen, **common), listen=listen)
 
 
 async def rows(url: str, query: str) -> list[tuple[object, ...]]:
