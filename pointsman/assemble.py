@@ -29,8 +29,10 @@ from pointsman.settings import Settings
 from router.api import RouterApp, build_app
 from router.auth import Keys
 from router.journey import Deps
+from router.spend import share_spend
 from store.migrate import upgrade
 from store.redis_link import RedisLink, connect
+from store.redis_spend import RedisSpend
 from store.redis_states import RedisEvidence, RedisLease, RedisProbes, RedisStates
 from store.redis_windows import RedisCounts
 from store.server_time import ServerTime
@@ -151,6 +153,8 @@ async def _assemble(settings: Settings, stack: AsyncExitStack) -> Service:
         policy=settings.router,
         feedback=feedback,
     )
+    spend = RedisSpend(link, clock, boot_id)
+    _background(stack, share_spend(deps.limits, spend, local), "limits")
     service = Service(
         settings=settings,
         app=build_app(deps),

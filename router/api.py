@@ -11,7 +11,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from base.ids import new_request_id
 from breaker.share import phrase_only
@@ -25,6 +25,7 @@ from router.errors import (
 )
 from router.feedback import FeedbackDesk
 from router.journey import ABANDONED_STATUS, Deps, Journey
+from router.limits import Admission, Headers
 from router.serve import serve_stream, serve_whole
 from router.sse import encode
 from router.stream_out import SseOut
@@ -153,9 +154,9 @@ class ModelEndpoint:
             deps.metrics.refused.labels("internal_error").inc()
             await send_last(send, request_id, internal(request_id))
         else:
-            await self._serve(journey, receive, send)
+            await self._serve(*journey, receive, send)
 
-    async def _admitted(self, scope: Scope, receive: Receive, request_id: str) -> Journey:
+    async def _admitted(self, scope: Scope, receive: Receive, request_id: str) -> tuple[Journey, Admission | None]:
         """Check the request as far as it can be without a model. Raises RouterError or ClientGone."""
         deps = self._deps
         if scope["method"] != "POST":
@@ -170,15 +171,18 @@ class ModelEndpoint:
         if request.scene is not None and not deps.topology.knows_scene(request.scene):
             known = ", ".join(sorted(deps.topology.scenes))
             raise BadRequest(f"unknown scene {request.scene!r}; use one of: {known}", param="x-pointsman-scene")
-        deps.keys.admit(caller, route.name, deps.clock.monotonic_s())
-        return Journey(deps, request, caller, route, request_id)
+        deps.keys.allow(caller, route.name)
+        journey = Journey(deps, request, caller, route, request_id)
+        return journey, deps.limits.admit(caller, len(raw), deps.clock.monotonic_s())
 
-    async def _serve(self, journey: Journey, receive: Receive, send: Send) -> None:
+    async def _serve(self, journey: Journey, admission: Admission | None, receive: Receive, send: Send) -> None:
         """Serve while watching the client: when it hangs up, this task is cancelled and the upstream with it."""
         task = asyncio.current_task()
         assert task is not None
         gone = asyncio.Event()
         watcher = asyncio.create_task(_watch(receive, gone, task))
+        if admission is not None:
+            send = _with_headers(send, admission.headers())
         out = SseOut(send, self._deps)
         status = 200
         try:
@@ -202,6 +206,9 @@ class ModelEndpoint:
         finally:
             out.close()
             watcher.cancel()
+            if admission is not None:
+                usage = journey.usage()
+                admission.settle(usage.prompt_tokens + usage.completion_tokens)
             _written_down(journey, status)
 
 
@@ -215,6 +222,17 @@ async def _watch(receive: Receive, gone: asyncio.Event, serving: "asyncio.Task[A
         pass
     gone.set()
     serving.cancel()
+
+
+def _with_headers(send: Send, more: Headers) -> Send:
+    """`send`, that adds headers to whatever answer begins."""
+
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message["headers"], *more]}
+        await send(message)
+
+    return sent
 
 
 def _written_down(journey: Journey, status: int) -> None:

@@ -1,4 +1,4 @@
-"""Who calls: app keys, known only by the SHA-256 of each, and how fast an app may ask.
+"""Who calls: app keys, known only by the SHA-256 of each. How much an app may ask: router/limits.py.
 
 Posture when the key store is gone: the last known keys hold; an unknown key is refused.
 """
@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from router.errors import RouteForbidden, TooMany, Unauthorized
+from router.errors import RouteForbidden, Unauthorized
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,6 @@ class Keys:
     def __init__(self, callers: Mapping[str, Caller] | None = None, *, required: bool = False) -> None:
         self._callers: Mapping[str, Caller] = dict(callers or {})
         self._required = required or bool(self._callers)
-        self._buckets: dict[str, tuple[float, float]] = {}
 
     def replace(self, callers: Mapping[str, Caller], *, required: bool = False) -> None:
         """Swap the whole map: a revoked key is refused from the next request on. `required`: also if no key is left."""
@@ -60,16 +59,7 @@ class Keys:
             raise Unauthorized("send a valid app key as `Authorization: Bearer KEY`")
         return found
 
-    def admit(self, caller: Caller, route: str, now_s: float) -> None:
-        """Raise RouteForbidden or TooMany; else the request is counted against the app's rate."""
+    def allow(self, caller: Caller, route: str) -> None:
+        """Raise RouteForbidden unless `caller` may use `route`."""
         if caller.routes is not None and route not in caller.routes:
             raise RouteForbidden(f"this key may not use route {route!r}", param="model")
-        if caller.per_minute is None:
-            return
-        per_s = caller.per_minute / 60
-        left, at = self._buckets.get(caller.app, (float(caller.per_minute), now_s))
-        left = min(float(caller.per_minute), left + max(0.0, now_s - at) * per_s)
-        if left < 1:
-            self._buckets[caller.app] = (left, now_s)
-            raise TooMany(f"more than {caller.per_minute} requests a minute", retry_after_s=(1 - left) / per_s)
-        self._buckets[caller.app] = (left - 1, now_s)

@@ -10,6 +10,7 @@ from fallback_phrases.catalog import Catalog
 from router.auth import Keys
 from router.choose import Shares
 from router.ladder import Step
+from router.limits import Limits
 from router.metrics import RouterMetrics
 from router.policy import RouterPolicy
 from router.ports import BreakerGuard, CallLog, FeedbackLog, Models, Permit
@@ -42,6 +43,7 @@ class Deps:
     clock: Clock
     rng: Random
     keys: Keys = field(default_factory=Keys)
+    limits: Limits = field(default_factory=Limits)
     policy: RouterPolicy = field(default_factory=RouterPolicy)
     metrics: RouterMetrics = field(default_factory=RouterMetrics)
     rests: Rests = field(default_factory=Rests)

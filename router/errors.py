@@ -41,6 +41,7 @@ class RouterError(PointsmanError):
         code: str | None = None,
         retry_after_s: float | None = None,
         attempts: Sequence[Mapping[str, Any]] = (),
+        headers: tuple[tuple[bytes, bytes], ...] = (),
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -48,6 +49,8 @@ class RouterError(PointsmanError):
         self.code = code or type(self).code
         self.retry_after_s = retry_after_s
         self.attempts = tuple(attempts)
+        self.headers = headers
+        """Further headers of the answer, such as the app's limits."""
 
     def shape(self) -> dict[str, Any]:
         """`{"error": {"message", "type", "param", "code"}}`, with `attempts` when models were tried."""

@@ -108,6 +108,24 @@ class FeedbackLog(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """What one worker let in of one app since it started, and how full it sees the app's buckets (router/limits.py)."""
+
+    requests: int
+    tokens: float
+    requests_left: float
+    tokens_left: float
+
+
+class SpendStore(Protocol):
+    """Where workers tell each other what their apps spent."""
+
+    async def exchange(self, mine: Mapping[str, Spent]) -> Mapping[str, Mapping[str, Spent]]:
+        """File ours, by app; return the others', by boot id and app. Raises StoreUnavailable."""
+        ...
+
+
 class CallLog(Protocol):
     def add_call(self, row: CallRow) -> None: ...
     def add_failed(self, row: FailedReply) -> None: ...

@@ -27,9 +27,11 @@ async def send_answer(send: Send, answer: Answer) -> None:
 
 
 async def send_error(send: Send, error: RouterError, request_id: str) -> None:
-    headers = [(b"x-request-id", request_id.encode()), JSON]
+    headers = [(b"x-request-id", request_id.encode()), JSON, *error.headers]
     if error.retry_after_s is not None:
         headers.append((b"retry-after", str(max(1, math.ceil(error.retry_after_s))).encode()))
+        # The official SDKs prefer this one: they need not wait the rest of a whole second.
+        headers.append((b"retry-after-ms", str(max(1, math.ceil(error.retry_after_s * 1000))).encode()))
     await send_answer(send, Answer(status=error.status, body=encode(error.shape()), headers=tuple(headers)))
 
 
