@@ -1,8 +1,9 @@
 """The pages as one ASGI application. Sections whose store is not joined (no incidents yet, say) have no page and no link."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, tzinfo
 
 from starlette.applications import Starlette
 from starlette.middleware.gzip import GZipMiddleware
@@ -13,9 +14,14 @@ from starlette.types import ASGIApp
 
 from console.feed import Feed
 from console.gate import Headed
+from console.jobs_api import ClockJobs
 from console.pages.fleet import fleet_routes
+from console.pages.ledgers import audit_routes, job_routes, key_routes
 from console.pages.login import login_routes
-from console.ports import AuditTrail, History, Yard
+from console.pages.model import ModelPages
+from console.pages.requests import RequestPages
+from console.pages.trial import TrialPages
+from console.ports import AuditTrail, History, HourBook, KeyRing, Prober, Records, Yard
 from console.site import Site, visit_of
 
 log = logging.getLogger("pointsman.console")
@@ -24,26 +30,24 @@ PACK_FROM_BYTES = 800
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
-    """What the pages read and do."""
+    """What the pages read and do. What is None has no page."""
 
     yard: Yard
     audit: AuditTrail
     history: History
     feed: Feed
+    records: Records
+    hours: HourBook | None = None
+    zone: tzinfo = UTC
+    prober: Prober | None = None
+    keys: KeyRing | None = None
+    jobs: ClockJobs | None = None
     stopping: Callable[[], bool] = lambda: False
 
 
 def build_console(make_site: Callable[[Sequence[str]], Site], desk: Desk, admin: ASGIApp) -> ASGIApp:
     """The operators' application: pages, and `admin` (the JSON) below /admin and /healthz. `make_site` is told the pages."""
-    pages = ["fleet"]
-    site = make_site(tuple(pages))
-
-    async def static(request: Request) -> Response:
-        return site.assets.answer(
-            request.path_params["name"],
-            version=request.query_params.get("v", ""),
-            accepts=request.headers.get("accept-encoding", ""),
-        )
+    site = make_site(_pages(desk))
 
     async def no_such(request: Request, _error: Exception) -> Response:
         return visit_of(site, request).problem(404, "problem.no_such", text=request.url.path)
@@ -52,13 +56,44 @@ def build_console(make_site: Callable[[Sequence[str]], Site], desk: Desk, admin:
         log.error("a page failed: %s %s", request.method, request.url.path, exc_info=error)
         return visit_of(site, request).problem(500, "problem.error")
 
-    routes: list[BaseRoute] = [
-        Route("/static/{name:path}", static, methods=["GET"]),
-        *login_routes(site),
-        *fleet_routes(site, desk.yard, desk.feed, desk.stopping),
-    ]
-    web = Starlette(routes=routes, exception_handlers={404: no_such, 405: no_such, Exception: broken})
+    handlers = {404: no_such, 405: no_such, Exception: broken}
+    web = Starlette(routes=list(_routes(site, desk)), exception_handlers=handlers)
     return Headed(_either(GZipMiddleware(web, minimum_size=PACK_FROM_BYTES), admin), site.prefix)
+
+
+def _pages(desk: Desk) -> tuple[str, ...]:
+    """The links on top, in the order of a night shift."""
+    there = {
+        "fleet": True,
+        "requests": True,
+        "try": True,
+        "jobs": desk.jobs is not None,
+        "keys": desk.keys is not None,
+        "audit": True,
+    }
+    return tuple(page for page, is_there in there.items() if is_there)
+
+
+def _routes(site: Site, desk: Desk) -> Iterator[BaseRoute]:
+    async def static(request: Request) -> Response:
+        return site.assets.answer(
+            request.path_params["name"],
+            version=request.query_params.get("v", ""),
+            accepts=request.headers.get("accept-encoding", ""),
+        )
+
+    yield Route("/static/{name:path}", static, methods=["GET"])
+    yield from login_routes(site)
+    yield from fleet_routes(site, desk.yard, desk.feed, desk.stopping)
+    model = ModelPages(desk.yard, desk.feed, desk.history, desk.audit, desk.records, desk.hours, desk.zone)
+    yield from model.routes(site)
+    yield from RequestPages(desk.records, desk.audit).routes(site)
+    yield from TrialPages(desk.audit, desk.prober, desk.stopping).routes(site)
+    yield from audit_routes(site, desk.audit)
+    if desk.keys is not None:
+        yield from key_routes(site, desk.keys, desk.audit)
+    if desk.jobs is not None:
+        yield from job_routes(site, desk.jobs, desk.audit)
 
 
 def _either(pages: ASGIApp, admin: ASGIApp) -> ASGIApp:

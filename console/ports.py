@@ -3,7 +3,7 @@
 Posture when the store is gone: reads show the last known state and say so; an act that cannot be written down is refused.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -99,3 +99,169 @@ class AuditTrail(Audit, Protocol):
         self, *, actor: str = "", action: str = "", target: str = "", before: float | None = None, limit: int = 100
     ) -> Sequence[Act]:
         """Newest first; texts match whole."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hour:
+    """One model in one hour of the past; `at` is its beginning."""
+
+    at: float
+    judged: int
+    repeats: int
+
+
+class HourBook(Protocol):
+    """The roll-up by hours. Raises StoreUnavailable."""
+
+    async def hours(self, model: str, since: float) -> Sequence[Hour]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Try:
+    """One attempt of a request. Times in milliseconds from its beginning; `begun_ms` None: an older row did not say."""
+
+    model: str
+    endpoint: int
+    fault: str
+    status: int | None
+    begun_ms: int | None
+    elapsed_ms: int
+    loop_class: str = ""
+    held_chars: int = 0
+    suppressed_chars: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One request without its text."""
+
+    request_id: str
+    at: float
+    app: str
+    route: str
+    scene: str
+    session: str
+    served_model: str
+    fallback: str
+    status: int
+    code: str
+    verdict: str
+    loop_class: str
+    tries: tuple[Try, ...]
+    metrics: Mapping[str, float]
+    stream: bool
+    elapsed_ms: int
+    first_text_ms: int | None
+    tokens_in: int
+    tokens_out: int
+
+    @property
+    def troubled(self) -> bool:
+        return self.status >= 400 or self.fallback != "none" or self.verdict not in ("clean", "none", "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """A redacted excerpt of a reply that failed. `onset`: where it went wrong in the whole reply; `marked`: a person's word."""
+
+    id: str
+    request_id: str
+    at: float
+    model: str
+    scene: str
+    fault: str
+    loop_class: str
+    rules: tuple[str, ...]
+    metrics: Mapping[str, float]
+    fingerprint: str
+    onset: int | None
+    excerpt: str
+    marked: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sought:
+    """Which requests are looked for; empty fields ask for nothing. `trouble`: failed over, cut, or refused."""
+
+    request_id: str = ""
+    app: str = ""
+    route: str = ""
+    scene: str = ""
+    model: str = ""
+    session: str = ""
+    fallback: str = ""
+    trouble: bool = False
+    since: float = 0.0
+    before: float | None = None
+
+
+class Records(Protocol):
+    """The call log, read and marked. All methods raise StoreUnavailable."""
+
+    async def requests(self, sought: Sought, limit: int) -> Sequence[Asked]:
+        """Newest first; an id may be given by its beginning."""
+
+    async def failed(
+        self, *, request_id: str = "", model: str = "", fingerprint: str = "", limit: int = 50
+    ) -> Sequence[Failed]: ...
+
+    async def mark(self, failed_id: str, word: str) -> bool:
+        """Write down that a verdict was `right` or `wrong`, or take the word back with ""; False: no such reply."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What happened to a test prompt. `kind`: text, end or error; `at_ms` since it was sent; `facts` of the end."""
+
+    kind: str
+    at_ms: int
+    text: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+class Prober(Protocol):
+    """Sends a prompt to the clients' port as an app would, and tells what comes back."""
+
+    def routes(self) -> Sequence[str]: ...
+
+    def send(self, route: str, prompt: str, key: str) -> AsyncIterator[Told]:
+        """Ends with one `end` or `error`; raises nothing but cancellation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyRow:
+    """One app key as an operator sees it; `hint` is its end."""
+
+    id: str
+    app: str
+    hint: str
+    routes: tuple[str, ...] | None
+    per_minute: int | None
+    tokens_per_minute: int | None
+    max_concurrent: int | None
+    support: bool
+    created_at: float
+    created_by: str
+    revoked_at: float | None
+
+
+class KeyRing(Protocol):
+    """App keys. All methods raise StoreUnavailable."""
+
+    async def all(self) -> Sequence[KeyRow]: ...
+
+    async def make(
+        self,
+        app: str,
+        *,
+        by: str,
+        routes: Sequence[str] | None,
+        per_minute: int | None,
+        tokens_per_minute: int | None,
+        max_concurrent: int | None,
+        support: bool,
+    ) -> str:
+        """The key itself, which is never shown again."""
+
+    async def revoke(self, id: str) -> bool: ...
+    def routes(self) -> Sequence[str]: ...

@@ -25,7 +25,7 @@ def environment() -> Environment:
         auto_reload=False,
     )
     made.filters |= {"pct": pct, "num": num, "span": _span, "moment": _moment, "ms": ms}
-    made.globals |= {"sparkline": sparkline, "gauge": gauge, "heat": heat}
+    made.globals |= {"sparkline": sparkline, "gauge": gauge, "heat": heat, "zip": zip}
     return made
 
 
@@ -46,7 +46,7 @@ def num(value: float | None) -> str:
 def ms(value: float | None) -> str:
     if value is None:
         return "–"
-    return f"{value:,.0f} ms" if value < 10_000 else f"{value / 1000:,.1f} s"
+    return f"{value:,.0f}\u00a0ms" if value < 1_000 else f"{value / 1000:,.1f}\u00a0s"
 
 
 def duration(words: Words, seconds: float) -> str:
@@ -78,7 +78,7 @@ def _moment(context: Context, at: Any, style: str = "time") -> Markup:
         when = datetime.fromtimestamp(float(at), UTC)
     except (ValueError, OverflowError, OSError):
         return escape("–")
-    shown = when.strftime("%Y-%m-%d %H:%M:%S" if style == "full" else "%m-%d %H:%M")
+    shown = when.strftime({"full": "%Y-%m-%d %H:%M:%S", "sec": "%m-%d %H:%M:%S"}.get(style, "%m-%d %H:%M"))
     # In compressed time a moment lies centuries ahead: a browser could make nothing of it.
     told = Markup('<time datetime="{}" data-style="{}">{} UTC</time>')
     return told.format(when.isoformat(), style, shown) if clock.real_s(1.0) == 1.0 else escape(shown)

@@ -15,10 +15,16 @@ from breaker.triggers import Reading
 from console.render import duration, pct
 from console.words import Words
 
+FINDINGS = frozenset({Reason.NIGHTLY, Reason.SCENE, Reason.COMPLAINTS, Reason.HARD_IN_A_ROW})
+"""Rules that read what others found; without a finding there is nothing to count."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleLine:
-    """One rule as a row: its name, its figure against its line, its sample, and `state`: fired, quiet or unknown."""
+    """One rule as a row: its name, its figure against its line, its sample, and `state`.
+
+    `state`: fired, quiet, unknown (below the minimum sample), or none (nobody found anything).
+    """
 
     reason: Reason
     name: str
@@ -33,7 +39,8 @@ class RuleLine:
 
 def rule_line(reading: Reading, t: Words) -> RuleLine:
     """The rule in one sentence, and in parts for a table."""
-    state = "fired" if reading.fired else "quiet" if reading.known else "unknown"
+    missing = "none" if reading.reason in FINDINGS else "unknown"
+    state = "fired" if reading.fired else "quiet" if reading.known else missing
     name, value, line = t(f"reason.{reading.reason}"), _figure(reading, reading.value), _figure(reading, reading.line)
     words = t(f"rule.{state}", name=name, value=value, line=line, n=reading.n, minimum=reading.minimum)
     return RuleLine(

@@ -77,6 +77,8 @@ class Service:
     boot_id: str
     stack: AsyncExitStack
     draining: bool = False
+    data_door: str = ""
+    """The URL clients reach this process by, once its door is open."""
 
     def background(self, job: Coroutine[Any, Any, None], name: str) -> None:
         """Run `job` until the service closes."""

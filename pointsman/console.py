@@ -2,24 +2,35 @@
 
 import os
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
 
+import httpx
 from starlette.types import ASGIApp
 
+from base.clock import Clock
 from console.access import Doorkeeper
 from console.app import Desk, build_console
 from console.assets import Assets
 from console.feed import Feed
+from console.jobs_api import ClockJobs
+from console.ports import KeyRing, KeyRow
 from console.render import environment
 from console.session import Sealer
 from console.site import Site
 from console.words import load as load_words
 from pointsman.assemble import Service, StartError
 from pointsman.fleet import GuardedFleet, SqlAudit
+from pointsman.trial import HttpProber
 from store.redis_windows import RedisCounts
 from store.sql_admin import SqlAdminLog
+from store.sql_console import SqlRecords
+from store.sql_keys import SqlKeys
 
+PROMPT_TIMEOUT_S = 180.0
 KEY_FILE, KEY_VARIABLE, KEY_BYTES = "console_key", "POINTSMAN_CONSOLE_KEY", 32
 
 
@@ -29,13 +40,18 @@ def fleet_of(service: Service) -> GuardedFleet:
     return GuardedFleet(guard=service.guard, deps=service.deps, clock=service.clock, counts=counts)
 
 
-def operators_app(service: Service, fleet: GuardedFleet, tokens: Doorkeeper, admin: ASGIApp) -> ASGIApp:
+def operators_app(
+    service: Service, fleet: GuardedFleet, tokens: Doorkeeper, jobs: ClockJobs, admin: ASGIApp
+) -> ASGIApp:
     """Pages and admin JSON behind one door; the view of the fleet is kept fresh in the background. Raises StartError."""
-    settings = service.settings.console
+    settings = service.settings
     audit = SqlAudit(log=SqlAdminLog(service.engine), clock=service.clock)
     feed = Feed(fleet, audit, service.clock)
     service.background(feed.run(), "fleet view")
-    sealer = Sealer(signing_key(service.settings.data_dir, os.environ))
+    sealer = Sealer(signing_key(settings.data_dir, os.environ))
+    # Our own door: a proxy meant for the way to vendors has no part in it.
+    client = httpx.AsyncClient(timeout=PROMPT_TIMEOUT_S, trust_env=False)
+    service.stack.push_async_callback(client.aclose)
 
     def site(nav: Sequence[str]) -> Site:
         return Site(
@@ -45,19 +61,63 @@ def operators_app(service: Service, fleet: GuardedFleet, tokens: Doorkeeper, adm
             assets=Assets(),
             words=load_words(),
             clock=service.clock,
-            prefix=settings.prefix,
-            secure_cookies=settings.https,
+            prefix=settings.console.prefix,
+            secure_cookies=settings.console.https,
             nav=tuple(nav),
         )
+
+    def routes() -> Sequence[str]:
+        return list(service.deps.topology.routes)
 
     desk = Desk(
         yard=fleet,
         audit=audit,
         history=service.transitions,
         feed=feed,
+        records=SqlRecords(service.engine),
+        zone=ZoneInfo(settings.monitor.timezone),
+        prober=HttpProber(client, lambda: data_url(service), routes, service.clock),
+        keys=SqlKeyRing(keys=SqlKeys(service.engine), clock=service.clock, known=routes),
+        jobs=jobs,
         stopping=lambda: service.draining,
     )
     return build_console(site, desk, admin)
+
+
+def data_url(service: Service) -> str:
+    """Where test prompts go: as set, else this process's own door for clients, else the address it would have."""
+    if service.settings.console.data_url is not None:
+        return str(service.settings.console.data_url)
+    if service.data_door:
+        return service.data_door
+    host, port = service.settings.address()
+    return f"http://{host}:{port}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlKeyRing:
+    """The console's port over the table of keys."""
+
+    keys: SqlKeys
+    clock: Clock
+    known: Callable[[], Sequence[str]]
+
+    def routes(self) -> Sequence[str]:
+        return self.known()
+
+    async def all(self) -> Sequence[KeyRow]:
+        rows = await self.keys.keys(revoked=True)
+        return [KeyRow(**{name: getattr(row, name) for name in KeyRow.__dataclass_fields__}) for row in rows]
+
+    async def make(self, app: str, *, by: str, **limits: Any) -> str:
+        _, key = await self.keys.create(app, by=by, now_s=self.clock.now_s(), **limits)
+        return key
+
+    async def revoke(self, id: str) -> bool:
+        return await self.keys.revoke(id, self.clock.now_s())
+
+
+_ring: type[KeyRing] = SqlKeyRing
 
 
 def signing_key(folder: Path, environment_: Mapping[str, str]) -> bytes:

@@ -65,6 +65,7 @@ async def doors_of(service: Service, role: Role = Role.ALL) -> Doors:
     doors, token = [], None
     if role is not Role.MONITOR:
         doors.append(Door(app=service.app, socket=listen(service.settings.address())))
+        service.data_door = doors[0].url
     if role is Role.ROUTER:
         service.background(_follow_heartbeat(service), "monitor heartbeat")
     else:
@@ -96,7 +97,7 @@ def _operators(service: Service, tokens: HeldTokens, schedule: Schedule) -> Any:
     async def healthz() -> dict[str, str]:
         return {"status": "ok"}
 
-    return operators_app(service, fleet, tokens, app)
+    return operators_app(service, fleet, tokens, jobs, app)
 
 
 async def _start_monitor(service: Service) -> None:

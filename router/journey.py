@@ -220,7 +220,9 @@ class Journey:
                 "endpoint": t.endpoint,
                 "fault": t.attempt.fault.value if t.attempt.fault else None,
                 "status": t.attempt.status,
+                "begun_ms": max(0, round((t.attempt.started_at - self.at) * 1000)),
                 "elapsed_ms": round(t.attempt.elapsed_s * 1000),
+                **_gated(t.attempt),
             }
             for t in self.tried
         )
@@ -391,3 +393,12 @@ class Journey:
         if verdict is not None and verdict.degenerate:
             return "degenerate"
         return last.fault.value if last.fault else "clean"
+
+
+def _gated(attempt: Attempt) -> dict[str, Any]:
+    """What the gate did with an attempt, where it did anything: the console shows it beside the attempt."""
+    verdict = attempt.verdict
+    out: dict[str, Any] = {"held_chars": attempt.held_chars, "suppressed_chars": attempt.suppressed_chars}
+    if verdict is not None and verdict.loop_class is not None:
+        out["loop_class"] = verdict.loop_class.value
+    return {name: value for name, value in out.items() if value}

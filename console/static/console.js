@@ -3,12 +3,13 @@
 (() => {
   const STALE_MS = 25000;
   const SHORT = { month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", hour12: false };
+  const SECONDS = { ...SHORT, second: "2-digit" };
   const FULL = { year: "numeric", ...SHORT, second: "2-digit" };
 
   function localTimes(root) {
     for (const time of root.querySelectorAll("time[datetime]:not([data-done])")) {
       const at = new Date(time.dateTime);
-      const style = time.dataset.style === "full" ? FULL : SHORT;
+      const style = { full: FULL, sec: SECONDS }[time.dataset.style] || SHORT;
       time.title = at.toISOString();
       time.textContent = at.toLocaleString(document.documentElement.lang, style);
       time.dataset.done = "";

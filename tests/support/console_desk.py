@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import httpx
@@ -20,7 +20,7 @@ from console.access import Identity, Role
 from console.app import Desk, build_console
 from console.assets import Assets
 from console.feed import Feed
-from console.ports import Act, Known, Share
+from console.ports import Act, Asked, Failed, Known, Share, Sought, Try
 from console.render import environment
 from console.session import Sealer, mark_of
 from console.site import Site
@@ -32,6 +32,18 @@ WORDS = load()
 ASSETS = Assets()
 
 
+HOSTILE = "<script>alert(1)</script> again and again and again and again and again and again and again and again"
+
+
+def failed(**fields: object) -> Failed:
+    whole = {
+        "id": "f1", "request_id": "pm-1", "at": 1_000.0, "model": "alpha", "scene": "qa", "fault": "repetition_detected",
+        "loop_class": "phrase_loop", "rules": ("cycle",), "metrics": {"trigram_repeat": 0.9}, "fingerprint": "00b2",
+        "onset": 30, "excerpt": HOSTILE, "marked": "",
+    }  # fmt: skip
+    return Failed(**{**whole, **fields})  # type: ignore[arg-type]
+
+
 @dataclass(kw_only=True)
 class World:
     """Fleet, audit and history in memory; `store_gone` and `sql_gone` take them away."""
@@ -41,6 +53,9 @@ class World:
     rows: dict[str, list[MinuteRow]] = field(default_factory=dict)
     policy: BreakerPolicy = field(default_factory=BreakerPolicy)
     acted: list[Act] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
+    replies: list[Failed] = field(default_factory=list)
+    sought: list[Sought] = field(default_factory=list)
     store_gone: bool = False
     sql_gone: bool = False
     phrase_only: tuple[str, ...] = ()
@@ -116,6 +131,26 @@ class World:
     ) -> Sequence[Transition]:
         return [t for s in self.kept.values() for t in s.transitions if model in (None, t.model)][:limit]
 
+    async def requests(self, sought: Sought, limit: int) -> Sequence[Asked]:
+        self.sought.append(sought)
+        if self.sql_gone:
+            raise StoreUnavailable("sql gone")
+        found = [a for a in self.asked if a.request_id.startswith(sought.request_id) and a.at >= sought.since]
+        return [a for a in found if sought.route in ("", a.route) and (not sought.trouble or a.troubled)][:limit]
+
+    async def failed(
+        self, *, request_id: str = "", model: str = "", fingerprint: str = "", limit: int = 50
+    ) -> Sequence[Failed]:
+        if self.sql_gone:
+            raise StoreUnavailable("sql gone")
+        return [f for f in self.replies if request_id in ("", f.request_id) and model in ("", f.model)][:limit]
+
+    async def mark(self, failed_id: str, word: str) -> bool:
+        found = [at for at, one in enumerate(self.replies) if one.id == failed_id]
+        for at in found:
+            self.replies[at] = replace(self.replies[at], marked=word)
+        return bool(found)
+
     def identify(self, token: str) -> Identity | None:
         if token not in TOKENS or token in self.withdrawn:
             return None
@@ -155,7 +190,9 @@ class Browser:
             await send({"type": "http.response.start", "status": 204, "headers": []})
             await send({"type": "http.response.body", "body": b""})
 
-        self.app = build_console(site, Desk(yard=world, audit=world, history=world, feed=feed, **desk), admin)
+        self.app = build_console(
+            site, Desk(yard=world, audit=world, history=world, feed=feed, records=world, **desk), admin
+        )
         self.client = httpx.AsyncClient(
             transport=httpx.ASGITransport(self.app),
             base_url="http://console",
@@ -188,3 +225,21 @@ def form_token(page: httpx.Response) -> str:
     found = re.search(r'name="form_token" value="([^"]+)"', page.text)
     assert found, page.text[:500]
     return found.group(1)
+
+
+def asked(**fields: Any) -> Asked:
+    """A request that failed over once."""
+    tries = (
+        Try(
+            model="alpha", endpoint=0, fault="repetition_detected", status=200, begun_ms=0, elapsed_ms=900,
+            loop_class="phrase_loop", held_chars=40, suppressed_chars=300,
+        ),
+        Try(model="acme/large", endpoint=0, fault="", status=200, begun_ms=930, elapsed_ms=1_100),
+    )  # fmt: skip
+    whole: dict[str, Any] = {
+        "request_id": "pm-1", "at": 1_700_000_000.0 - 60, "app": "shop", "route": "chat", "scene": "qa",
+        "session": "s1", "served_model": "acme/large", "fallback": "model", "status": 200, "code": "",
+        "verdict": "clean", "loop_class": "", "tries": tries, "metrics": {}, "stream": True, "elapsed_ms": 2_030,
+        "first_text_ms": 1_200, "tokens_in": 10, "tokens_out": 20,
+    }  # fmt: skip
+    return Asked(**{**whole, **fields})

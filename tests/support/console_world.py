@@ -191,7 +191,7 @@ def log_call(
                 at=at,
                 model=first.name,
                 scene="chat",
-                fault="degenerate",
+                fault="repetition_detected",
                 loop_class=kind,
                 rules=("cycle", "trigram"),
                 metrics={"trigram_repeat": 0.91, "char_repeat": 0.44, "context_sim": 0.0, "cycle_count": 14.0},
@@ -207,7 +207,7 @@ def _try(model: str, begun_ms: int, elapsed_ms: int, *, loop_class: str = "", he
     return {
         "model": model,
         "endpoint": 0,
-        "fault": "degenerate" if bad else None,
+        "fault": "repetition_detected" if bad else None,
         "status": 200,
         "begun_ms": begun_ms,
         "elapsed_ms": max(1, elapsed_ms),

@@ -7,9 +7,13 @@ from pathlib import Path
 import pytest
 
 import console
+from base.faults import Fault
 from breaker.levels import Level, Mode, Reason
 from console.access import Role
+from console.model_now import CLASSES
+from console.pages.requests import FALLBACKS
 from console.words import LANGUAGES, load, preferred
+from detector.verdict import LoopClass
 
 ROOM = Path(console.__path__[0])
 WORDS = load()
@@ -40,7 +44,8 @@ def test_every_word_a_page_asks_for_is_there() -> None:
 
 def test_every_level_mode_reason_and_role_has_a_word() -> None:
     wanted = {f"level.{x}" for x in Level} | {f"mode.{x}" for x in Mode} | {f"reason.{x}" for x in Reason}
-    wanted |= {f"role.{x}" for x in Role}
+    wanted |= {f"role.{x}" for x in Role} | {f"fault.{x}" for x in Fault} | {f"class.{x}" for x in LoopClass}
+    wanted |= {f"class.{x}" for x in CLASSES} | {f"fallback.{x}" for x in FALLBACKS} | {f"got.{x}" for x in FALLBACKS}
     assert sorted(wanted - WORDS["zh"].keys) == []
 
 

@@ -1,0 +1,118 @@
+"""The plain tables: who did what (audit log), who may call (keys), what runs by the clock (jobs)."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from console.access import Role
+from console.csv_out import csv_answer
+from console.forms import Form, reason_of
+from console.jobs_api import ClockJobs
+from console.ports import AuditTrail, KeyRing
+from console.site import Site, Visit, acts, looks
+
+PAGE = 100
+CSV_ROWS = 10_000
+
+
+def audit_routes(site: Site, audit: AuditTrail) -> list[Route]:
+    def sought(visit: Visit) -> dict[str, Any]:
+        fields: dict[str, Any] = {name: visit.asked(name) for name in ("actor", "action", "target")}
+        before = visit.asked("before", most=32)
+        return {**fields, "before": float(before) if before.replace(".", "", 1).isdigit() else None}
+
+    async def page(visit: Visit) -> Response:
+        asked = sought(visit)
+        found = list(await audit.acts(**asked, limit=PAGE + 1))
+        query = {name: value for name, value in asked.items() if value and name != "before"}
+        older = {**query, "before": repr(found[PAGE - 1].at)} if len(found) > PAGE else None
+        return visit.page("audit.html", found=found[:PAGE], sought=asked, query=query, older=older, details=details_of)
+
+    async def as_csv(visit: Visit) -> Response:
+        found = await audit.acts(**sought(visit), limit=CSV_ROWS)
+        rows = ((a.at, a.actor, a.role, a.action, a.target, a.reason, json.dumps(dict(a.details))) for a in found)
+        return csv_answer("audit", ("at", "actor", "role", "action", "target", "reason", "details"), rows)
+
+    return [looks(site, "/audit", page), looks(site, "/audit.csv", as_csv)]
+
+
+def details_of(details: Mapping[str, Any]) -> str:
+    """`name value` pairs, empty ones left out."""
+    return " · ".join(f"{name} {value}" for name, value in details.items() if value not in ("", None, 0, 0.0, {}, []))
+
+
+def key_routes(site: Site, keys: KeyRing, audit: AuditTrail) -> list[Route]:
+    async def page(visit: Visit, made: str = "", app: str = "") -> Response:
+        return visit.page("keys.html", rows=await keys.all(), routes=keys.routes(), made=made, app=app)
+
+    async def shown(visit: Visit) -> Response:
+        return await page(visit)
+
+    async def make(visit: Visit) -> Response:
+        form = visit.form
+        app, reason = form.text("app", least=1, most=100), reason_of(form)
+        routes = form.all("route")
+        for route in routes:
+            Form({"route": [route]}).one_of("route", list(keys.routes()))
+        wanted: dict[str, Any] = {
+            "routes": routes or None,
+            "per_minute": _limit(form, "per_minute"),
+            "tokens_per_minute": _limit(form, "tokens_per_minute"),
+            "max_concurrent": _limit(form, "max_concurrent"),
+            "support": form.raw("support") == "1",
+        }
+        await audit.record(
+            actor=visit.actor, action="create_key", target=app, reason=reason, details=wanted, role=visit.role.value
+        )
+        # Shown on this very answer and never again: a redirect would put it into an address.
+        return await page(visit, made=await keys.make(app, by=visit.actor, **wanted), app=app)
+
+    async def revoke(visit: Visit) -> Response:
+        id_, reason = visit.form.text("id", least=1, most=64), reason_of(visit.form)
+        await audit.record(
+            actor=visit.actor, action="revoke_key", target=id_, reason=reason, details={}, role=visit.role.value
+        )
+        if not await keys.revoke(id_):
+            raise KeyError(id_)
+        return visit.away("/keys", said="key_revoked")
+
+    async def as_csv(visit: Visit) -> Response:
+        names = ("id", "app", "hint", "routes", "per_minute", "tokens_per_minute", "max_concurrent", "support")
+        rows = ([_plain(getattr(row, name)) for name in names] for row in await keys.all())
+        return csv_answer("keys", names, rows)
+
+    return [
+        looks(site, "/keys", shown),
+        looks(site, "/keys.csv", as_csv),
+        acts(site, "/keys/make", make, Role.ADMIN),
+        acts(site, "/keys/revoke", revoke, Role.ADMIN),
+    ]
+
+
+def _limit(form: Form, name: str) -> int | None:
+    return int(form.number(name, least=1, most=1_000_000_000)) if form.raw(name).strip() else None
+
+
+def _plain(value: Any) -> Any:
+    return " ".join(value) if isinstance(value, tuple) else value
+
+
+def job_routes(site: Site, jobs: ClockJobs, audit: AuditTrail) -> list[Route]:
+    async def page(visit: Visit) -> Response:
+        listed = list(await jobs.jobs())
+        name = visit.asked("name")
+        runs = list(await jobs.runs(name, PAGE)) if name in jobs.names() else []
+        return visit.page("jobs.html", jobs=listed, name=name, runs=runs)
+
+    async def run(visit: Visit) -> Response:
+        name, reason = visit.form.one_of("name", list(jobs.names())), reason_of(visit.form)
+        await audit.record(
+            actor=visit.actor, action="run_job", target=name, reason=reason, details={}, role=visit.role.value
+        )
+        await jobs.ask(name, visit.actor)
+        return visit.away("/jobs", name=name, said="job_asked")
+
+    return [looks(site, "/jobs", page), acts(site, "/jobs/run", run)]

@@ -1,0 +1,194 @@
+"""One model: where it stands and why, its two hours, its loops, and what an operator may do with it."""
+
+import contextlib
+from collections.abc import Sequence
+from datetime import tzinfo
+from typing import Any
+
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from breaker.levels import Mode
+from breaker.machine import RefusedMove
+from breaker.ports import StoreUnavailable
+from breaker.seen import last_complete_minute
+from breaker.snapshot import Transition
+from breaker.window import MinuteRow
+from console.csv_out import csv_answer
+from console.feed import Feed
+from console.fleet_now import Row
+from console.forms import reason_of
+from console.marked import marked
+from console.model_now import SHOWN_MIN, heat_map, kinds, loops, parts, series
+from console.pages.fleet import lines_of, why_of
+from console.ports import AuditTrail, Failed, History, Hour, HourBook, Records, Yard
+from console.site import Site, Visit, acts, looks
+from console.why import next_lines, rule_line, why_not
+
+FORCED_MINUTES = 60.0
+LONGEST_MINUTES = 7 * 24 * 60.0
+KEPT_FAILED = 200
+DAYS_S = 7 * 86_400.0
+MOVES = 60
+
+
+class ModelPages:
+    """The pages of one model over the ports."""
+
+    def __init__(
+        self,
+        yard: Yard,
+        feed: Feed,
+        history: History,
+        audit: AuditTrail,
+        records: Records,
+        hours: HourBook | None,
+        zone: tzinfo,
+    ) -> None:
+        self._yard, self._feed, self._history, self._audit = yard, feed, history, audit
+        self._records, self._hours, self._zone = records, hours, zone
+
+    def routes(self, site: Site) -> list[Route]:
+        return [
+            looks(site, "/model", self.page),
+            looks(site, "/model/now", self.now),
+            looks(site, "/model/series", self.series),
+            looks(site, "/model/transitions.csv", self.transitions_csv),
+            acts(site, "/model/force", self.force),
+            acts(site, "/model/reset", self.reset),
+        ]
+
+    async def _row(self, model: str) -> Row:
+        for row in (await self._feed.now()).rows:
+            if row.model == model:
+                return row
+        raise KeyError(model)
+
+    async def page(self, visit: Visit) -> Response:
+        model = visit.asked("name")
+        values = await self._now_values(visit, model)
+        minutes = await self._minutes(model)
+        last = last_complete_minute(self._yard.now_s(), self._yard.policy.grace_s)
+        failed, sql_down = await self._failed(model)
+        return visit.page(
+            "model.html",
+            **values,
+            kinds=kinds(minutes, last),
+            scenes=parts(minutes, last, "scene"),
+            endpoints=parts(minutes, last, "endpoint"),
+            loops=loops(minutes, failed, last),
+            marked=lambda one: marked(one.excerpt, onset=one.onset),
+            moves=await self._moves(model),
+            heat_map=heat_map(await self._past(model), self._yard.now_s(), self._zone) if self._hours else None,
+            sql_down=sql_down,
+            modes=[mode.value for mode in Mode],
+            forced_minutes=FORCED_MINUTES,
+        )
+
+    async def now(self, visit: Visit) -> Response:
+        """The piece that changes live."""
+        return visit.page("model_now.html", **await self._now_values(visit, visit.asked("name")))
+
+    async def _now_values(self, visit: Visit, model: str) -> dict[str, Any]:
+        row, yard = await self._row(model), self._yard
+        now_s = visit.site.clock.now_s()
+        explained = row.explanation
+        return {
+            "row": row,
+            "lines": lines_of(yard.policy),
+            "why": why_of(row, visit),
+            "next": next_lines(row.snapshot, explained, yard.policy, now_s, visit.words),
+            "rules": [rule_line(rule.reading, visit.words) for rule in explained.rules] if explained else [],
+            "why_not": why_not(explained, visit.words) if explained else [],
+            "store_down": yard.store_down(),
+        }
+
+    async def series(self, visit: Visit) -> Response:
+        model = visit.asked("name")
+        here, yard = self._yard.snapshot(model), self._yard
+        data = series(await self._minutes(model), here, await self._moves(model), yard.now_s(), yard.policy.grace_s)
+        words = visit.words
+        labels = {
+            "time": words("model.at"),
+            "ratio": words("model.ratio10"),
+            "judged": words("model.judged"),
+            "watermark": words("model.watermark"),
+            "levels": {
+                level: words(f"level.{level}") for level in ("healthy", "warn", "reduced", "open", "recovering")
+            },
+        }
+        return JSONResponse({**data, "lines": lines_of(yard.policy), "labels": labels})
+
+    async def _minutes(self, model: str) -> Sequence[MinuteRow]:
+        last = last_complete_minute(self._yard.now_s(), self._yard.policy.grace_s)
+        with contextlib.suppress(StoreUnavailable):
+            return await self._yard.minutes(model, last - SHOWN_MIN - 10, last)
+        return ()
+
+    async def _failed(self, model: str) -> tuple[Sequence[Failed], bool]:
+        try:
+            return await self._records.failed(model=model, limit=KEPT_FAILED), False
+        except StoreUnavailable:
+            return (), True
+
+    async def _past(self, model: str) -> Sequence[Hour]:
+        if self._hours is not None:
+            with contextlib.suppress(StoreUnavailable):
+                return await self._hours.hours(model, self._yard.now_s() - DAYS_S)
+        return ()
+
+    async def _moves(self, model: str) -> Sequence[Transition]:
+        """From SQL; the document's own last twenty when that is gone."""
+        with contextlib.suppress(StoreUnavailable):
+            return await self._history.transitions(model, limit=MOVES)
+        return tuple(reversed(self._yard.snapshot(model).transitions))
+
+    async def transitions_csv(self, visit: Visit) -> Response:
+        model = visit.asked("name")
+        moves = await self._history.transitions(model or None, limit=10_000)
+        header = ("at", "model", "from", "to", "reasons", "numbers", "actor", "note", "enforced")
+        rows = (
+            (
+                m.at,
+                m.model,
+                m.from_level.value,
+                m.to_level.value,
+                " ".join(m.reasons),
+                " ".join(f"{name}={value:g}" for name, value in m.numbers),
+                m.actor,
+                m.note,
+                m.enforced,
+            )
+            for m in moves
+        )
+        return csv_answer("transitions", header, rows)
+
+    async def force(self, visit: Visit) -> Response:
+        form, model = visit.form, visit.form.raw("name")
+        self._yard.snapshot(model)
+        mode = Mode(form.one_of("mode", [mode.value for mode in Mode]))
+        reason = reason_of(form)
+        forced = mode in (Mode.FORCED_OPEN, Mode.FORCED_NORMAL)
+        minutes = form.number("minutes", least=1, most=LONGEST_MINUTES, default=FORCED_MINUTES) if forced else 0.0
+        until = self._yard.now_s() + minutes * 60 if forced else 0.0
+        details = {"mode": mode.value, "until": until}
+        # Written down first: an act that cannot be written down is not done.
+        await self._audit.record(
+            actor=visit.actor, action="force", target=model, reason=reason, details=details, role=visit.role.value
+        )
+        return await self._done(visit, model, "forced", self._yard.force(model, mode, visit.actor, reason, until))
+
+    async def reset(self, visit: Visit) -> Response:
+        model, reason = visit.form.raw("name"), reason_of(visit.form)
+        self._yard.snapshot(model)
+        await self._audit.record(
+            actor=visit.actor, action="reset", target=model, reason=reason, details={}, role=visit.role.value
+        )
+        return await self._done(visit, model, "reset", self._yard.reset(model, visit.actor, reason))
+
+    async def _done(self, visit: Visit, model: str, said: str, act: Any) -> Response:
+        try:
+            await act
+        except RefusedMove as refused:
+            return visit.problem(409, "problem.refused", text=str(refused))
+        return visit.away("/model", name=model, said=said)
