@@ -1,43 +1,13 @@
-"""What the monitor needs kept: the outbox of alerts, and the slots of its clock jobs.
+"""What the monitor needs kept: the findings handed in to be told, and the slots of its clock jobs.
 
-Posture when the store is gone: nothing is sent now, nothing is lost; the rows wait where they were filed. A job whose
-slot cannot be claimed does not run.
+Posture when the store is gone: nothing is told now, and whoever has a finding hands it in again. A job whose slot cannot
+be claimed does not run. What telling itself needs kept: monitor/alerts/ports.py.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from monitor.alerts.alert import Alert
 from monitor.jobs import JobRun, RunState
-
-
-class Owed(Protocol):
-    """One message owed to one channel. `tries` counts marks so far; `body` is the alert, field by field."""
-
-    @property
-    def id(self) -> int: ...
-    @property
-    def alert_id(self) -> str: ...
-    @property
-    def channel(self) -> str: ...
-    @property
-    def model(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def body(self) -> Mapping[str, Any]: ...
-    @property
-    def tries(self) -> int: ...
-
-
-class Outbox(Protocol):
-    """Alerts filed and not yet told. All methods raise breaker.ports.StoreUnavailable."""
-
-    async def pending(self, now: float, limit: int = 100) -> Sequence[Owed]: ...
-
-    async def mark(
-        self, id: int, state: str, *, at: float | None = None, due_at: float | None = None, detail: str = ""
-    ) -> None: ...
 
 
 class JobSlots(Protocol):

@@ -104,7 +104,10 @@ async def _written(
         await _note(connection, int(row[0]), change.event, alert)
         return True
     same = (incident.c.id == here.id, incident.c.revision == here.revision)
-    if (await connection.execute(update(incident).where(*same).values(values))).rowcount == 0:
+    # Only what the finding changes: what people were told is written by another, meanwhile.
+    was = row_of(here)
+    changes = {name: value for name, value in values.items() if value != was[name]}
+    if (await connection.execute(update(incident).where(*same).values(changes))).rowcount == 0:
         return False
     if change.event is not Event.REFRESHED:
         await _note(connection, here.id, change.event, alert)

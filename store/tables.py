@@ -166,6 +166,10 @@ alert_outbox = Table(
     Column("created_at", Double, nullable=False),
     Column("due_at", Double, nullable=False),
     Column("sent_at", Double),
+    Column("severity", String(16), nullable=False, server_default="warn"),
+    # Who is sending it, and until when nobody else may.
+    Column("owner", String(128), nullable=False, server_default=""),
+    Column("claimed_until", Double, nullable=False, server_default="0"),
     UniqueConstraint("alert_id", "channel"),
     Index(None, "state", "due_at"),
 )
@@ -284,7 +288,6 @@ incident_event = Table(
     Column("facts", JSON, nullable=False),
 )
 
-
 eval_run = Table(
     "eval_run",
     metadata,
@@ -368,4 +371,53 @@ report = Table(
     Column("at", Double, nullable=False, index=True),
     Column("run_id", String(64), nullable=False),
     Column("document", JSON, nullable=False),
+)
+
+silence = Table(
+    "silence",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    # An empty field matches everything; names may be globs.
+    Column("kind", String(32), nullable=False),
+    Column("model", String(128), nullable=False),
+    Column("subject", String(256), nullable=False),
+    Column("scene", String(128), nullable=False),
+    Column("author", String(128), nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("starts_at", Double, nullable=False),
+    Column("ends_at", Double, nullable=False, index=True),
+    Column("created_at", Double, nullable=False),
+    Column("ended_at", Double),
+    Column("ended_by", String(128), nullable=False),
+)
+
+alert_group = Table(
+    "alert_group",
+    metadata,
+    Column("key", String(200), primary_key=True),
+    Column("seq", Integer, nullable=False),
+    Column("last_at", Double, nullable=False),
+)
+
+alert_robot = Table(
+    "alert_robot",
+    metadata,
+    Column("channel", String(64), primary_key=True),
+    Column("rest_until", Double, nullable=False),
+    Column("broken_at", Double),
+    Column("tried_at", Double, nullable=False),
+    Column("detail", Text, nullable=False),
+)
+
+alert_try = Table(
+    "alert_try",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("letter_id", Integer, nullable=False, index=True),
+    Column("channel", String(64), nullable=False),
+    Column("at", Double, nullable=False),
+    Column("posts", Integer, nullable=False),
+    Column("result", String(16), nullable=False),
+    Column("detail", Text, nullable=False),
+    Index(None, "channel", "at"),
 )

@@ -1,21 +1,80 @@
-"""A place where alerts go, and what became of one message there."""
+"""A place where alerts go, what is sent there, and what became of one message."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
+
+import msgspec
+
+from monitor.alerts.alert import Severity
+
+Language = Literal["zh", "en"]
+ChannelKind = Literal["wecom", "dingtalk", "feishu", "slack", "webhook"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Channel:
-    """One group robot. `url` and `secret` are secrets: never in a log, an error or a page."""
+    """One group robot or webhook. `url` and `secret` are secrets: never in a log, an error or a page.
+
+    `users` and `mobiles` name who is on call there, as the robot's vendor knows them. `backup`: who tells it when this
+    one cannot; "": the next channel of the list.
+    """
 
     name: str
-    kind: Literal["wecom", "dingtalk"]
+    kind: ChannelKind
     url: str
     secret: str = ""
+    language: Language = "zh"
+    users: tuple[str, ...] = ()
+    mobiles: tuple[str, ...] = ()
+    backup: str = ""
 
     def __repr__(self) -> str:
         return f"Channel({self.name!r}, {self.kind!r}, url=***)"
+
+
+class Mention(StrEnum):
+    """Who is called by name beside the message itself."""
+
+    NOBODY = "nobody"
+    ON_CALL = "on_call"
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """A rendered alert: Markdown, a title of one line, and the detail page. `data`: the notice, for machines."""
+
+    title: str
+    markdown: str
+    link: str = ""
+    more: str = "…"
+    """What the link is called where the text had to be cut."""
+    severity: Severity = Severity.INFO
+    mention: Mention = Mention.NOBODY
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Post:
+    """One request to a robot, ready to go."""
+
+    url: str
+    content: bytes
+    headers: Mapping[str, str] = field(default_factory=lambda: {"content-type": "application/json"})
+
+    def __repr__(self) -> str:
+        return f"Post({len(self.content)} bytes, url=***)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a robot said. `body`: the JSON object in it, if there is one."""
+
+    status: int
+    text: str
+    body: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Result(StrEnum):
@@ -30,16 +89,14 @@ class Result(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """What became of one try. `rest_s`: how long this robot must not be asked."""
+    """What became of one try. `rest_s`: how long this robot must not be asked; `posts`: how often it was asked."""
 
     result: Result
     detail: str = ""
     rest_s: float = 0.0
+    posts: int = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
-    """A rendered alert: Markdown, and a title of one line."""
-
-    title: str
-    markdown: str
+def to_json(body: Mapping[str, Any]) -> bytes:
+    """Compact, characters as themselves: the robots count bytes."""
+    return msgspec.json.encode(body)

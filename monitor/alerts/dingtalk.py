@@ -3,14 +3,13 @@
 import base64
 import hashlib
 import hmac
-from typing import Any
 from urllib.parse import quote_plus
 
-from monitor.alerts.channel import Channel, Message, Result
+from monitor.alerts.channel import Answer, Channel, Delivery, Mention, Message, Post, Result, to_json
 from monitor.alerts.cut import cut
 
 BODY_BYTES = 20_000
-_ENVELOPE_BYTES = 500
+_ENVELOPE_BYTES = 2_000  # title, people called, and what JSON adds to line ends and quotes
 REST_S = 600.0  # over 20 a minute the robot is muted for ten minutes
 RESULTS = {
     0: Result.OK,
@@ -28,16 +27,29 @@ def sign(secret: str, timestamp_ms: int) -> str:
     return quote_plus(base64.b64encode(hmac.new(secret.encode(), text, hashlib.sha256).digest()))
 
 
-def request(channel: Channel, message: Message, *, now_s: float, limit_bytes: int) -> tuple[str, dict[str, Any]]:
-    """Return URL (signed when the channel has a secret) and JSON body."""
+def post(channel: Channel, message: Message, *, now_s: float, limit_bytes: int) -> Post:
+    """Markdown, signed in the URL when the channel has a secret. Who is called must stand in the text as well."""
     url = channel.url
     if channel.secret:
         at = int(now_s * 1000)
         url += f"{'&' if '?' in url else '?'}timestamp={at}&sign={sign(channel.secret, at)}"
-    text = cut(message.markdown, min(limit_bytes, BODY_BYTES - _ENVELOPE_BYTES))
-    return url, {"msgtype": "markdown", "markdown": {"title": message.title, "text": text}}
+    named = message.mention is Mention.ON_CALL
+    at_whom = {
+        "atMobiles": list(channel.mobiles) if named else [],
+        "atUserIds": list(channel.users) if named else [],
+        "isAtAll": message.mention is Mention.ALL,
+    }
+    called = "".join(f" @{one}" for one in (*channel.mobiles, *channel.users)) if named else ""
+    tail = f"\n[{message.more}]({message.link})" if message.link else ""
+    text = cut(message.markdown, min(limit_bytes, BODY_BYTES - _ENVELOPE_BYTES), tail)
+    # A single line end is no line end in DingTalk's Markdown.
+    text = text.replace("\n", "\n\n") + (f"\n\n{called.strip()}" if called else "")
+    body = {"msgtype": "markdown", "markdown": {"title": message.title, "text": text}, "at": at_whom}
+    return Post(url=url, content=to_json(body))
 
 
-def result(body: dict[str, Any]) -> Result:
+def read(answer: Answer) -> Delivery:
     """Class of the body's errcode; 310000, 300005 and unknown codes are ours to mend."""
-    return RESULTS.get(body.get("errcode", "?"), Result.CONFIG)
+    code = answer.body.get("errcode", "?")
+    result = RESULTS.get(code, Result.CONFIG) if isinstance(code, int) else Result.CONFIG
+    return Delivery(result=result, detail="" if result is Result.OK else f"errcode {code}")

@@ -1,127 +1,154 @@
-"""What an alert says: model, level and what was done, numbers against the line, since when, why, what comes next.
+"""What a message says: model, level and what was done, figures against the line in force, since when, why, what next.
 
-In:  the fields of a transition, as the outbox keeps them.  Out: a Message in Chinese (default) or English.
+In:  the body of a letter, as the notifier filed it.  Out: a Message in the channel's language.
+The values given to the templates are in docs/alerts.md; the lines come from the policy in force.
 """
 
-from collections.abc import Mapping
-from datetime import UTC, datetime
-from typing import Any, Literal
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from breaker.explain import NAMES
-from monitor.alerts.channel import Message
+from base.clock import Clock
+from monitor.alerts.alert import AlertKind, Severity
+from monitor.alerts.channel import Language, Mention, Message
+from monitor.alerts.templates import Templates
+from monitor.alerts.words import LEVELS, REASONS, said
 
-Language = Literal["zh", "en"]
-
-_LEVELS = {
-    "zh": {
-        "healthy": "健康",
-        "warn": "L1 预警",
-        "reduced": "L2 降权",
-        "open": "L3 熔断",
-        "recovering": "恢复探测",
-    },
-    "en": {
-        "healthy": "healthy",
-        "warn": "L1 warn",
-        "reduced": "L2 reduced",
-        "open": "L3 open",
-        "recovering": "recovering",
-    },
-}
-_DONE = {
-    "zh": {
-        "healthy": "流量已恢复到配置的份额。",
-        "warn": "仅告警，流量不变。",
-        "reduced": "流量份额已降到 10 %，其余由其他模型承担。",
-        "open": "已停止向它发送请求，流量全部转到其他模型。",
-        "recovering": "冷却结束，用探测请求验证，正式流量仍走其他模型。",
-    },
-    "en": {
-        "healthy": "Traffic is back at its configured share.",
-        "warn": "Alert only; traffic is unchanged.",
-        "reduced": "Its share is cut to 10 %; other models carry the rest.",
-        "open": "It gets no more requests; other models carry all traffic.",
-        "recovering": "Cool-down is over; probes decide, live traffic stays elsewhere.",
-    },
-}
-_NEXT = {
-    "zh": {
-        "healthy": "无需操作。",
-        "warn": "下一步：低于 6.4 % 持续 10 分钟自动解除；继续上升则降权。",
-        "reduced": "下一步：观察 30 分钟，低于 12 % 后恢复；达到 25 % 则熔断。",
-        "open": "下一步：冷却后自动探测；也可由值班人员强制或重置。",
-        "recovering": "下一步：探测通过后以 10 % 份额恢复，失败则继续熔断。",
-    },
-    "en": {
-        "healthy": "Nothing to do.",
-        "warn": "Next: clears below 6.4 % for 10 minutes; rising further cuts its share.",
-        "reduced": "Next: watched for 30 minutes, back below 12 %; opens at 25 %.",
-        "open": "Next: probes after the cool-down; an operator may force or reset it.",
-        "recovering": "Next: back at a 10 % share if the probes pass, open again if not.",
-    },
-}
-_REASONS_ZH = {
-    **{reason.value: name for reason, name in NAMES.items()},
-    "cleared": "已回落到解除线以下",
-    "cooled_down": "冷却结束",
-    "probes_passed": "探测通过",
-    "probes_failed": "探测未通过",
-    "probes_timed_out": "探测超时",
-    "operator": "人工操作",
-    "force_expired": "强制状态到期",
-    "flapping": "状态反复",
-}
-_NUMBERS_ZH = {
-    "ratio": "比率",
-    "n": "判定数",
-    "k": "复读数",
-    "line": "线",
-    "same": "同一指纹",
-    "bad": "坏回复",
-    "clean": "好回复",
-    "sessions": "会话数",
-    "stuck": "卡死的流",
-    "streams": "流",
-    "hard": "硬故障",
-    "attempts": "请求数",
-    "errors": "循环错误",
-}
-_WORDS = {
-    "zh": {"why": "原因", "numbers": "数据", "at": "时间", "actor": "操作", "id": "告警编号", "test": "测试消息"},
-    "en": {"why": "Why", "numbers": "Numbers", "at": "At", "actor": "By", "id": "Alert", "test": "Test message"},
+log = logging.getLogger(__name__)
+ICONS = {Severity.CRITICAL: "🔴", Severity.WARN: "🟠", Severity.INFO: "🔵"}
+OVER = "✅"
+MORE: Mapping[Language, str] = {"zh": "查看全文", "en": "Read on"}
+BROKEN: Mapping[Language, str] = {
+    "zh": "> 自定义模板 {kind}.md 有误，已改用内置模板：{wrong}",
+    "en": "> Your template {kind}.md is broken, the packaged one stands in: {wrong}",
 }
 
 
-def render(kind: str, body: Mapping[str, Any], alert_id: str, language: Language = "zh") -> Message:
-    """Return the message of one alert; a kind that is no transition says its `text`."""
-    words = _WORDS[language]
-    if kind != "transition":
-        text = str(body.get("text", words["test"]))
-        return Message(title=f"Pointsman: {text[:60]}", markdown=f"**Pointsman** {text}\n> {words['id']} `{alert_id}`")
-    model, level, was = str(body["model"]), str(body["to_level"]), str(body["from_level"])
-    levels = _LEVELS[language]
-    title = f"{model}: {levels[was]} → {levels[level]}"
-    at = datetime.fromtimestamp(float(body["at"]), UTC)
-    lines = [f"**{title}**", _DONE[language][level]]
-    if body.get("reasons"):
-        lines.append(f"> {words['why']}: {', '.join(_reason(str(r), language) for r in body['reasons'])}")
-    if body.get("numbers"):
-        lines.append(
-            f"> {words['numbers']}: {', '.join(_number(name, value, language) for name, value in body['numbers'])}"
+class Renderer:
+    """`link_base`: where the console is reached ("": messages go without links). `ack_link`: incident id → URL.
+
+    `policy`: the breaker's numbers by name, for what comes next.
+    """
+
+    def __init__(
+        self,
+        templates: Templates,
+        clock: Clock,
+        policy: Mapping[str, Any],
+        *,
+        link_base: str = "",
+        ack_link: Callable[[int], str] | None = None,
+        listed: int = 10,
+    ) -> None:
+        self._templates, self._clock, self._policy = templates, clock, policy
+        self._link_base, self._ack_link, self._listed = link_base.rstrip("/"), ack_link, listed
+
+    def message(self, body: Mapping[str, Any], language: Language) -> Message:
+        """The message of one letter. Raises KeyError, TypeError or ValueError for a body that is none."""
+        values = self.values(body, language)
+        kind = values["kind"]
+        text, wrong = self._templates.text(kind, language, values)
+        if wrong:
+            log.error("alert template %s/%s.md: %s", language, kind, wrong)
+            text += "\n" + BROKEN[language].format(kind=kind, wrong=wrong.replace("<", "‹"))
+        step = int(body.get("step", 0))
+        return Message(
+            title=_title(text),
+            markdown=text,
+            link=values["link"],
+            more=MORE[language],
+            severity=Severity(body["severity"]),
+            mention=Mention.ALL if step >= 3 else Mention.ON_CALL if step else Mention.NOBODY,
+            data=body,
         )
-    if body.get("actor", "breaker") != "breaker":
-        lines.append(f"> {words['actor']}: {body['actor']} {body.get('note', '')}".rstrip())
-    lines += [f"> {words['at']}: {at:%Y-%m-%d %H:%M:%S} UTC", _NEXT[language][level], f"> {words['id']} `{alert_id}`"]
-    return Message(title=title, markdown="\n".join(lines))
+
+    def digest(self, bodies: Sequence[Mapping[str, Any]], language: Language) -> Message:
+        """One message that stands for several: their titles, each with its alert's short name."""
+        items = [
+            f"{_title(one.markdown)} `{self._ref(body)}`" for body in bodies for one in [self.message(body, language)]
+        ]
+        lead = {**bodies[0]["lead"], "kind": AlertKind.DIGEST.value, "moment": True, "facts": {}}
+        lead |= {"facts": {"count": len(items), "items": items}, "severity": Severity.WARN.value, "model": ""}
+        body = {**bodies[0], "lead": lead, "firing": [lead], "over": [], "firing_count": 1, "over_count": 0}
+        quiet: Mapping[str, Any] = {**body, "severity": Severity.WARN.value, "step": 0, "held": 0, "dossier": {}}
+        return self.message(quiet, language)
+
+    def values(self, body: Mapping[str, Any], language: Language) -> dict[str, Any]:
+        """What a template is given."""
+        lead, facts = body["lead"], body["lead"].get("facts") or {}
+        dossier = body.get("dossier") or {}
+        over = not body["firing"] and not lead["moment"]
+        until = lead["resolved_at"] if over else body["at"]
+        members = [*body["firing"], *body["over"]]
+        others = [self._other(one, language) for one in members if one["id"] != lead["id"]][: self._listed]
+        counted = int(body.get("firing_count", 0)) + int(body.get("over_count", 0))
+        return {
+            "kind": AlertKind(lead["kind"]).value,
+            "why": body["why"],
+            "over": over,
+            "moment": lead["moment"],
+            "step": int(body.get("step", 0)),
+            "severity": body["severity"],
+            "icon": OVER if over else ICONS[Severity(body["severity"])],
+            "ref": self._ref(body),
+            "model": lead["model"] or lead["subject"],
+            "subject": lead["subject"],
+            "scene": lead["scene"],
+            "level": lead["stage"],
+            "level_name": said(LEVELS, lead["stage"], language),
+            "facts": facts,
+            **{name: facts.get(name) for name in ("ratio", "n", "k", "line", "growth", "actor", "note", "enforced")},
+            "peak_ratio": lead["peak_ratio"],
+            "samples": lead["samples"],
+            "since": self._clock.real_s(lead["opened_at"]),
+            "duration_s": max(0.0, float(until) - float(lead["opened_at"])),
+            "classes": facts.get("classes") or facts.get("top_class") or dossier.get("classes"),
+            "scenes": facts.get("scenes") or dossier.get("scenes"),
+            "sample": _one_line(facts.get("sample") or dossier.get("sample") or ""),
+            "reasons": [self._reason(reason, language) for reason in facts.get("reasons") or ()],
+            "others": others,
+            "more": max(0, counted - 1 - len(others)),
+            "held": int(body.get("held", 0)),
+            "policy": self._policy,
+            "link": f"{self._link_base}/incidents/{lead['id']}" if self._link_base and lead["id"] else "",
+            "runbook": f"{self._link_base}/runbooks/{lead['kind']}" if self._link_base else "",
+            "ack_link": self._ack_link(int(lead["id"])) if self._ack_link and self._link_base and lead["id"] else "",
+        }
+
+    @staticmethod
+    def _ref(body: Mapping[str, Any]) -> str:
+        return f"A{body['lead']['id']}"
+
+    @staticmethod
+    def _other(one: Mapping[str, Any], language: Language) -> dict[str, Any]:
+        over = one["resolved_at"] is not None and not one["moment"]
+        level = said(LEVELS, one["stage"], language) if one["kind"] == AlertKind.TRANSITION else ""
+        name = " ".join(part for part in (one["scene"] or one["subject"], level) if part)
+        facts = one.get("facts") or {}
+        return {
+            "mark": OVER if over else ICONS[Severity(one["severity"])],
+            "name": name,
+            "ratio": facts.get("ratio"),
+            "ref": f"A{one['id']}",
+        }
+
+    @staticmethod
+    def _reason(reason: object, language: Language) -> str:
+        """The rule in words, then its own name, by which documents and the admin JSON know it."""
+        word = said(REASONS, reason, language)
+        if word == str(reason):
+            return word
+        return f"{word}（{reason}）" if language == "zh" else f"{word} ({reason})"
 
 
-def _reason(reason: str, language: Language) -> str:
-    """The rule in words, then its own name, by which documents and the admin JSON know it."""
-    word = _REASONS_ZH.get(reason) if language == "zh" else None
-    return f"{word}（{reason}）" if word else reason
+def _title(markdown: str) -> str:
+    """The first line without its marks."""
+    return markdown.partition("\n")[0].replace("**", "").strip("# ").strip()[:200]
 
 
-def _number(name: str, value: float, language: Language) -> str:
-    short = name.rpartition(".")[2]  # before the dot stands the rule, which the line above names
-    figure = f"{value:.1%}" if "ratio" in name or (short == "line" and value <= 1) else f"{value:g}"
-    return f"{_NUMBERS_ZH.get(short, short) if language == 'zh' else short} {figure}"
+SAMPLE_CHARS = 120
+
+
+def _one_line(sample: object) -> str:
+    text = " ".join(str(sample).split())
+    return text if len(text) <= SAMPLE_CHARS else text[:SAMPLE_CHARS] + "…"

@@ -1,0 +1,63 @@
+"""Feishu (Lark) custom bot: card, signature, limits and what its error codes mean. Facts: ALERTS.md."""
+
+import base64
+import hashlib
+import hmac
+import re
+from typing import Any
+
+from monitor.alerts.alert import Severity
+from monitor.alerts.channel import Answer, Channel, Delivery, Mention, Message, Post, Result, to_json
+from monitor.alerts.cut import cut
+
+BODY_BYTES = 20 * 1024
+_ENVELOPE_BYTES = 2_500  # header, button, signature, and what JSON adds to line ends and quotes
+REST_S = 65.0  # 100 a minute, 5 a second
+COLOURS = {Severity.CRITICAL: "red", Severity.WARN: "orange", Severity.INFO: "blue"}
+TOO_MANY = 11232
+AMBIGUOUS = 9499
+"""Said of a bad body and of too many requests alike; only the words beside it part the two."""
+
+
+def sign(secret: str, timestamp_s: int) -> str:
+    """Base64 of HMAC-SHA256 whose *key* is `timestamp LF secret` and whose message is empty."""
+    key = f"{timestamp_s}\n{secret}".encode()
+    return base64.b64encode(hmac.new(key, b"", hashlib.sha256).digest()).decode()
+
+
+def post(channel: Channel, message: Message, *, now_s: float, limit_bytes: int) -> Post:
+    """An interactive card, its header coloured by severity; signed in the body when the channel has a secret."""
+    text = cut(message.markdown, min(limit_bytes, BODY_BYTES - _ENVELOPE_BYTES))
+    # A card has its own header, and its Markdown knows no quotes.
+    text = re.sub(r"^> ?", "", text, flags=re.MULTILINE)
+    if called := _called(channel, message.mention):
+        text += f"\n{called}"
+    elements: list[dict[str, Any]] = [{"tag": "markdown", "content": text}]
+    if message.link:
+        button = {"tag": "button", "type": "primary", "url": message.link}
+        elements.append(
+            {"tag": "action", "actions": [{**button, "text": {"tag": "plain_text", "content": message.more}}]}
+        )
+    header = {"template": COLOURS[message.severity], "title": {"tag": "plain_text", "content": message.title}}
+    card = {"config": {"wide_screen_mode": True}, "header": header, "elements": elements}
+    body: dict[str, Any] = {"msg_type": "interactive", "card": card}
+    if channel.secret:
+        body |= {"timestamp": str(int(now_s)), "sign": sign(channel.secret, int(now_s))}
+    return Post(url=channel.url, content=to_json(body))
+
+
+def _called(channel: Channel, mention: Mention) -> str:
+    if mention is Mention.ALL:
+        return "<at id=all></at>"
+    return "".join(f"<at id={user}></at>" for user in channel.users) if mention is Mention.ON_CALL else ""
+
+
+def read(answer: Answer) -> Delivery:
+    """Class of the body's code; 19021 (signature or clock), 19022, 19024 and unknown codes are ours to mend."""
+    code = answer.body.get("code", answer.body.get("StatusCode", "?"))
+    said = str(answer.body.get("msg", "")).casefold()
+    if code == 0:
+        return Delivery(result=Result.OK)
+    if code == TOO_MANY or (code == AMBIGUOUS and "too many" in said):
+        return Delivery(result=Result.RATE, detail=f"code {code}")
+    return Delivery(result=Result.RETRY if code == -1 else Result.CONFIG, detail=f"code {code}")

@@ -1,0 +1,100 @@
+"""Decides, again and again, what is to be told, and files it as letters to the channels.
+
+The state is in the store alone, so that a restart or a second process in between changes nothing: whoever comes second
+finds the group's number moved on and leaves it.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from base.clock import Clock
+from breaker.ports import Lease, StoreUnavailable
+from monitor.alerts.decide import Notice, decide
+from monitor.alerts.mute import Window, muted
+from monitor.alerts.policy import AlertPolicy
+from monitor.alerts.ports import Dossier, Dossiers, NoticeBook
+from monitor.alerts.routing import Routing
+
+log = logging.getLogger(__name__)
+LEASE_NAME = "alert-decide"
+LEASE_S = 15.0
+EVERY_S = 1.0
+KEPT_MEMBERS = 20
+"""Members written out in one letter; the rest are counted."""
+LOOK_BACK_S = 1_800.0
+"""The samples of an incident are those from half an hour before it opened: the rules look back that far."""
+
+
+class Notifier:
+    """`run` until cancelled. `dossiers`: where samples come from; without it the messages go without."""
+
+    def __init__(
+        self,
+        book: NoticeBook,
+        lease: Lease,
+        owner: str,
+        routing: Routing,
+        clock: Clock,
+        policy: AlertPolicy | None = None,
+        *,
+        windows: Sequence[Window] = (),
+        dossiers: Dossiers | None = None,
+    ) -> None:
+        self._book, self._lease, self._owner, self._routing = book, lease, owner, routing
+        self._clock, self._policy = clock, policy or AlertPolicy()
+        self._windows, self._dossiers = tuple(windows), dossiers
+        self.filed = 0
+
+    async def run(self) -> None:
+        while True:
+            try:
+                await self.once()
+            except StoreUnavailable:
+                log.warning("alerts wait: the store does not answer")
+            except Exception:
+                # One odd incident must not silence every later one.
+                log.exception("alerts: a round failed")
+            await self._clock.sleep(EVERY_S)
+
+    async def once(self) -> int:
+        """File what is due now; how many notices. Raises StoreUnavailable."""
+        if await self._lease.hold(LEASE_NAME, self._owner, LEASE_S) is None:
+            return 0
+        waiting = await self._book.waiting()
+        if not waiting:
+            return 0
+        now_s = self._clock.now_s()
+        mutes = muted(waiting, await self._book.silences(now_s), self._windows, self._clock.real_s(now_s))
+        decision = decide(waiting, await self._book.groups(), mutes, self._policy, now_s)
+        await self._book.settle(decision.quiet)
+        filed = 0
+        for notice in decision.notices:
+            filed += await self._book.file(notice, self._routing.channels(notice), await self._body(notice))
+        self.filed += filed
+        return filed
+
+    async def _body(self, notice: Notice) -> Mapping[str, Any]:
+        """The notice as plain JSON: what the templates are given, and what the console shows of a delivery."""
+        lead, dossier = notice.lead, Dossier()
+        if self._dossiers is not None and lead.model:
+            dossier = await self._dossiers.about(lead.model, lead.opened_at - LOOK_BACK_S)
+        body: Mapping[str, Any] = msgspec.to_builtins(
+            {
+                "id": notice.id,
+                "why": notice.why,
+                "at": notice.at,
+                "severity": notice.severity,
+                "step": notice.step,
+                "held": notice.held,
+                "lead": lead,
+                "firing": notice.firing[:KEPT_MEMBERS],
+                "over": notice.over[:KEPT_MEMBERS],
+                "firing_count": len(notice.firing),
+                "over_count": len(notice.over),
+                "dossier": dossier,
+            }
+        )
+        return body
