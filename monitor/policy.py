@@ -21,6 +21,7 @@ class MonitorPolicy(BaseModel):
     timezone: str = "Asia/Shanghai"  # of every cron expression, and where a day begins and ends
     hourly: str = "5 * * * *"  # roll-up and hourly watch; Redis forgets a minute after 2 h 10 min
     retention: str = "30 3 * * *"  # old rows go
+    heartbeat: str = "7 9 * * *"  # the daily word that alerts come through; robots are slow on the hour
     feedback: str = "20 0 * * *"  # complaints of the day that just ended
     abnormal_s: Annotated[float, Field(ge=60, le=86_400)] = 7_200.0  # how long an hour's finding marks its model
     trend_hours: Annotated[int, Field(ge=4, le=12)] = (
@@ -37,7 +38,7 @@ class MonitorPolicy(BaseModel):
 
     @model_validator(mode="after")
     def _crons(self) -> Self:
-        for name in ("hourly", "retention", "feedback"):
+        for name in ("hourly", "retention", "heartbeat", "feedback"):
             try:
                 self.cron(name)
             except ValueError as error:
@@ -62,5 +63,6 @@ class RetentionPolicy(BaseModel):
     transitions_days: Days = 365
     feedback_days: Days = 90
     jobs_days: Days = 90
+    alerts_days: Days = 180  # incidents that are over, their timeline, and what was sent
     calls_rows: Rows = 5_000_000  # about 2.5 GB; the oldest go first
     failed_rows: Rows = 200_000

@@ -4,6 +4,7 @@ Posture when the store is gone: nothing is told now, and whoever has a finding h
 be claimed does not run. What telling itself needs kept: monitor/alerts/ports.py.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from monitor.alerts.alert import Alert

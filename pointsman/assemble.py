@@ -105,7 +105,7 @@ async def _assemble(settings: Settings, stack: AsyncExitStack) -> Service:
     _background(stack, clock.run(), "server time")
 
     engine = await open_sql(settings, stack)
-    transitions = SqlTransitions(engine, tuple(settings.alerts.channels))
+    transitions = SqlTransitions(engine)
     calls = SqlCallLog(engine)
     stack.push_async_callback(calls.close)
     _background(stack, calls.run(local), "call log")

@@ -16,6 +16,7 @@ from monitor.schedule import Schedule, told
 from pointsman.assemble import Service
 from pointsman.nightly import evaluate_job
 from pointsman.retention import forget_old
+from pointsman.telling import heartbeat
 from pointsman.watchwork import hourly_watch
 from store.sql_jobs import SqlJobs
 from store.sql_retention import SqlRetention
@@ -44,6 +45,7 @@ def jobs_of(service: Service) -> Sequence[Job]:
     return (
         Job(name="hourly", cron=when("hourly"), work=watch.work, catch_up_s=2 * 3_600.0, backoff_s=60.0),
         Job(name="retention", cron=when("retention"), work=_retention(service)),
+        Job(name="heartbeat", cron=when("heartbeat"), work=heartbeat(service)),
         *nights,
     )
 

@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-import httpx
-
 from breaker.ports import StoreUnavailable
 from console.api import build_admin
 from console.gatekeeper import Gate
 from console.jobs_api import jobs_routes
 from console.watch_api import watch_routes
-from monitor.alerts.channel import Channel
-from monitor.alerts.sender import LEASE_NAME, AlertSender
+from monitor.alerts.sender import LEASE_NAME
 from monitor.probes.runner import ProbeRunner
 from monitor.schedule import Schedule
 from pointsman.admin_token import admin_hashes
@@ -25,12 +22,12 @@ from pointsman.console import fleet_of, operators_app
 from pointsman.doorkeeper import HeldTokens, keep_tokens
 from pointsman.fleet import SqlAudit
 from pointsman.serve import Door, listen, serve
+from pointsman.telling import start_telling
 from pointsman.watchwork import KINDS, watched_of
 from store.sql_admin import SqlAdminLog
 from store.sql_admin_tokens import SqlAdminTokens
 from store.sql_jobs import SqlJobs
 
-ALERT_TIMEOUT_S = 5.0
 HEARTBEAT_S = 5.0
 
 
@@ -73,7 +70,8 @@ async def doors_of(service: Service, role: Role = Role.ALL) -> Doors:
         schedule = schedule_of(service)
         app = _operators(service, HeldTokens(hashes), schedule)
         doors.append(Door(app=app, socket=listen(service.settings.address(admin=True))))
-        await _start_monitor(service)
+        _start_probes(service)
+        await start_telling(service)
         service.background(schedule.run(), "clock jobs")
     return Doors(service=service, doors=tuple(doors), new_token=token)
 
@@ -100,20 +98,10 @@ def _operators(service: Service, tokens: HeldTokens, schedule: Schedule) -> Any:
     return operators_app(service, fleet, tokens, jobs, app)
 
 
-async def _start_monitor(service: Service) -> None:
+def _start_probes(service: Service) -> None:
     endpoints = {name: model.endpoints[0] for name, model in service.deps.topology.models.items()}
     probes = ProbeRunner(service.upstream, service.guard, endpoints, service.clock, service.deps.rng)
     service.background(probes.run(), "probes")
-    alerts = service.settings.alerts
-    channels = [
-        Channel(name=name, kind=c.kind, url=c.url.get_secret_value(), secret=c.secret.get_secret_value())
-        for name, c in alerts.channels.items()
-    ]
-    client = await service.stack.enter_async_context(httpx.AsyncClient(timeout=ALERT_TIMEOUT_S))
-    sender = AlertSender(
-        service.transitions, service.lease, service.boot_id, channels, client, service.clock, alerts.language
-    )
-    service.background(sender.run(), "alerts")
 
 
 async def _follow_heartbeat(service: Service) -> None:

@@ -8,13 +8,18 @@ from monitor.policy import RetentionPolicy
 from store.sql_jobs import SqlJobs
 from store.sql_retention import SqlRetention
 from store.tables import (
+    alert_outbox,
+    alert_try,
     call,
     day_count,
     failed_reply,
     feedback,
     finding,
     hour_count,
+    incident,
+    incident_event,
     model_version,
+    silence,
     transition,
 )
 
@@ -33,6 +38,11 @@ async def forget_old(rows: SqlRetention, jobs: SqlJobs, policy: RetentionPolicy,
         (day_count, "starts_at", policy.days_days, None),
         (finding, "at", policy.findings_days, None),
         (model_version, "last_at", policy.findings_days, None),
+        (incident, "resolved_at", policy.alerts_days, None),
+        (incident_event, "at", policy.alerts_days, None),
+        (silence, "ends_at", policy.alerts_days, None),
+        (alert_outbox, "created_at", policy.alerts_days, None),
+        (alert_try, "at", policy.alerts_days, None),
     )
     gone = 0
     for table, moment, days, most in kept:

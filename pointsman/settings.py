@@ -7,21 +7,37 @@ Nothing falls back quietly: a key that is not understood stops the start.
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path as File
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import AnyHttpUrl, BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic import AnyHttpUrl, BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from breaker.policy import BreakerPolicy
 from detector.policy import GatePolicy
 from monitor.nightly.policy import NightlyPolicy
 from monitor.policy import MonitorPolicy, RetentionPolicy
+from pointsman.alert_settings import (
+    AlertRouteSettings,
+    AlertSettings,
+    ChannelSettings,
+    MaintenanceSettings,
+    alert_contradictions,
+)
 from pointsman.mistakes import hint, mistake
 from pointsman.yaml_lines import Lines, Mistake, Path, SettingsError, dotted, read
 from router.policy import RouterPolicy
 from router.topology import KNOWN_SCENES, Candidate, Model, Route, Topology, WhenDown
 from upstream.call import Endpoint, Timeouts
 
-__all__ = ["AlertSettings", "ChannelSettings", "Settings", "SettingsError", "load", "parse"]
+__all__ = [
+    "AlertRouteSettings",
+    "AlertSettings",
+    "ChannelSettings",
+    "MaintenanceSettings",
+    "Settings",
+    "SettingsError",
+    "load",
+    "parse",
+]
 
 Name = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[^\s\x00-\x1f]+$")]
 Seconds = Annotated[float, Field(gt=0, le=3_600)]
@@ -77,25 +93,6 @@ class RouteSettings(Part):
     anti_repetition: bool | None = None
     timeouts: TimeoutSettings = TimeoutSettings()
     deadline_s: Seconds = 120.0
-
-
-class ChannelSettings(Part):
-    """One group robot. `secret` signs each message (WeCom has none: its key is in the URL)."""
-
-    kind: Literal["wecom", "dingtalk"]
-    url: SecretStr
-    secret: SecretStr = SecretStr("")
-
-    @model_validator(mode="after")
-    def _url(self) -> Self:
-        if not self.url.get_secret_value().startswith(("http://", "https://")):
-            raise ValueError("url must start with http:// or https://")
-        return self
-
-
-class AlertSettings(Part):
-    channels: dict[Name, ChannelSettings] = Field(default_factory=dict)
-    language: Literal["zh", "en"] = "zh"
 
 
 class ConsoleSettings(Part):
@@ -201,6 +198,7 @@ def _contradictions(settings: Settings, lines: Lines) -> Iterator[Mistake]:
             here = (*path, "when_down")
             yield Mistake(line=lines.of(here), where=dotted(here), what="phrase contradicts `phrases: false`")
     yield from _nightly_contradictions(settings, lines)
+    yield from alert_contradictions(settings.alerts, lines)
     if settings.listen == settings.admin_listen and settings.address()[1] != 0:
         yield Mistake(line=lines.of(("admin_listen",)), where="admin_listen", what="is the same address as `listen`")
     for key in ("listen", "admin_listen"):

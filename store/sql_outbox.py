@@ -7,7 +7,7 @@ that died ends by itself, and the letter goes out again: delivery is at least on
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import delete, func, insert, or_, select, update
+from sqlalchemy import func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from monitor.alerts.ports import Letter, Outbox, Robot
@@ -113,13 +113,17 @@ class SqlOutbox:
         change = update(alert_robot).where(alert_robot.c.channel == channel, alert_robot.c.broken_at.is_not(None))
         return await self._changed(change.values(broken_at=None, detail="", rest_until=0.0))
 
-    async def forget(self, before: float) -> int:
-        """Delete letters that ended, and tries, filed before then; how many letters went. Owed ones stay."""
-        stale = delete(alert_outbox).where(alert_outbox.c.state.in_(ENDED), alert_outbox.c.created_at < before)
+    async def tally(self, since: float) -> tuple[int, int]:
+        """How many letters filed since then were sent, and how many failed for good."""
+        query = (
+            select(alert_outbox.c.state, func.count())
+            .where(alert_outbox.c.created_at >= since)
+            .group_by(alert_outbox.c.state)
+        )
         with answered():
-            async with self._engine.begin() as connection:
-                await connection.execute(delete(alert_try).where(alert_try.c.at < before))
-                return (await connection.execute(stale)).rowcount
+            async with self._engine.connect() as connection:
+                counts = {str(state): int(count) for state, count in (await connection.execute(query)).all()}
+        return counts.get(SENT, 0), counts.get("failed", 0) + counts.get("expired", 0)
 
     async def _robot(self, channel: str, values: dict[str, Any]) -> None:
         new = {"channel": channel, "rest_until": 0.0, "tried_at": 0.0, "detail": "", **values}

@@ -7,9 +7,9 @@ from urllib.parse import quote_plus
 
 from monitor.alerts.channel import Answer, Channel, Delivery, Mention, Message, Post, Result, to_json
 from monitor.alerts.cut import cut
+from monitor.alerts.fit import fitted
 
 BODY_BYTES = 20_000
-_ENVELOPE_BYTES = 2_000  # title, people called, and what JSON adds to line ends and quotes
 REST_S = 600.0  # over 20 a minute the robot is muted for ten minutes
 RESULTS = {
     0: Result.OK,
@@ -41,11 +41,13 @@ def post(channel: Channel, message: Message, *, now_s: float, limit_bytes: int) 
     }
     called = "".join(f" @{one}" for one in (*channel.mobiles, *channel.users)) if named else ""
     tail = f"\n[{message.more}]({message.link})" if message.link else ""
-    text = cut(message.markdown, min(limit_bytes, BODY_BYTES - _ENVELOPE_BYTES), tail)
-    # A single line end is no line end in DingTalk's Markdown.
-    text = text.replace("\n", "\n\n") + (f"\n\n{called.strip()}" if called else "")
-    body = {"msgtype": "markdown", "markdown": {"title": message.title, "text": text}, "at": at_whom}
-    return Post(url=url, content=to_json(body))
+
+    def build(room: int) -> bytes:
+        # A single line end is no line end in DingTalk's Markdown.
+        text = cut(message.markdown, room, tail).replace("\n", "\n\n") + (f"\n\n{called.strip()}" if called else "")
+        return to_json({"msgtype": "markdown", "markdown": {"title": message.title, "text": text}, "at": at_whom})
+
+    return Post(url=url, content=fitted(build, min(limit_bytes, BODY_BYTES), BODY_BYTES))
 
 
 def read(answer: Answer) -> Delivery:

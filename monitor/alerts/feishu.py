@@ -9,9 +9,9 @@ from typing import Any
 from monitor.alerts.alert import Severity
 from monitor.alerts.channel import Answer, Channel, Delivery, Mention, Message, Post, Result, to_json
 from monitor.alerts.cut import cut
+from monitor.alerts.fit import fitted
 
 BODY_BYTES = 20 * 1024
-_ENVELOPE_BYTES = 2_500  # header, button, signature, and what JSON adds to line ends and quotes
 REST_S = 65.0  # 100 a minute, 5 a second
 COLOURS = {Severity.CRITICAL: "red", Severity.WARN: "orange", Severity.INFO: "blue"}
 TOO_MANY = 11232
@@ -27,11 +27,18 @@ def sign(secret: str, timestamp_s: int) -> str:
 
 def post(channel: Channel, message: Message, *, now_s: float, limit_bytes: int) -> Post:
     """An interactive card, its header coloured by severity; signed in the body when the channel has a secret."""
-    text = cut(message.markdown, min(limit_bytes, BODY_BYTES - _ENVELOPE_BYTES))
-    # A card has its own header, and its Markdown knows no quotes.
-    text = re.sub(r"^> ?", "", text, flags=re.MULTILINE)
-    if called := _called(channel, message.mention):
-        text += f"\n{called}"
+    called = _called(channel, message.mention)
+
+    def build(room: int) -> bytes:
+        # The title stands in the card's header, and its Markdown knows no quotes.
+        rest = message.markdown.partition("\n")[2] or message.markdown
+        text = re.sub(r"^> ?", "", cut(rest, room), flags=re.MULTILINE)
+        return to_json(_card(message, f"{text}\n{called}" if called else text) | _signed(channel.secret, int(now_s)))
+
+    return Post(url=channel.url, content=fitted(build, min(limit_bytes, BODY_BYTES), BODY_BYTES))
+
+
+def _card(message: Message, text: str) -> dict[str, Any]:
     elements: list[dict[str, Any]] = [{"tag": "markdown", "content": text}]
     if message.link:
         button = {"tag": "button", "type": "primary", "url": message.link}
@@ -40,10 +47,11 @@ def post(channel: Channel, message: Message, *, now_s: float, limit_bytes: int) 
         )
     header = {"template": COLOURS[message.severity], "title": {"tag": "plain_text", "content": message.title}}
     card = {"config": {"wide_screen_mode": True}, "header": header, "elements": elements}
-    body: dict[str, Any] = {"msg_type": "interactive", "card": card}
-    if channel.secret:
-        body |= {"timestamp": str(int(now_s)), "sign": sign(channel.secret, int(now_s))}
-    return Post(url=channel.url, content=to_json(body))
+    return {"msg_type": "interactive", "card": card}
+
+
+def _signed(secret: str, at: int) -> dict[str, str]:
+    return {"timestamp": str(at), "sign": sign(secret, at)} if secret else {}
 
 
 def _called(channel: Channel, mention: Mention) -> str:

@@ -11,6 +11,7 @@ from redis import Redis
 from breaker.scenario import START_S
 from store.migrate import upgrade
 from store.sql_link import open_engine
+from store.sql_notices import SqlNotices
 from store.sql_transitions import SqlTransitions
 from tests.support.fleets import Processes
 from tests.support.valkey import start_valkey
@@ -72,7 +73,7 @@ async def test_row_40_evaluators_that_post_the_same_trip_make_one_epoch_and_one_
     await every(fleet, do="evaluate", at=now_s)
     told = [answer["documents"]["m"] for answer in await every(fleet, do="poll", at=now_s)]
     assert [(one["level"], one["epoch"]) for one in told] == [("reduced", 1)] * 4
-    log = SqlTransitions(engine := open_engine(fleet.sql_url), ["ops"])
-    assert [(row.model, row.epoch) for row in await log.transitions()] == [("m", 1)]
-    assert len(await log.pending(4e9)) == 1
+    engine = open_engine(fleet.sql_url)
+    assert [(row.model, row.epoch) for row in await SqlTransitions(engine).transitions()] == [("m", 1)]
+    assert len(await SqlNotices(engine).waiting()) == 1
     await engine.dispose()

@@ -77,7 +77,7 @@ def guard(watched: RedisLink, sqlite: AsyncEngine, clock: ManualClock) -> Guard:
         RedisStates(watched),
         RedisProbes(watched, clock),
         RedisLease(watched, clock),
-        SqlTransitions(sqlite, ["ops"]),
+        SqlTransitions(sqlite),
         clock,
         Random(1),
         "boot1",

@@ -1,135 +1,131 @@
-"""Delivery and the outbox sender against a receiver that answers as the robots do."""
+"""Delivery against a receiver that answers as each robot does: codes, limits, mutes, signatures."""
 
-from dataclasses import dataclass, field
-from typing import Any
+import time
 
 import httpx
 import pytest
 
-from monitor.alerts.channel import Channel, Message, Result
+from monitor.alerts.channel import Channel, ChannelKind, Delivery, Message, Result
 from monitor.alerts.deliver import deliver
-from monitor.alerts.sender import AlertSender
-from store.memory import MemoryLease
 from tests.support.clock import ManualClock
-from tests.support.robots import Robots
+from tests.support.robots import Robots, hmac_sha256
 
-HELLO = Message(title="t", markdown="hello")
-
-
-@dataclass
-class Row:
-    id: int
-    alert_id: str
-    channel: str
-    model: str = "m"
-    kind: str = "note"
-    body: dict[str, Any] = field(default_factory=lambda: {"text": "hello"})
-    tries: int = 0
-    state: str = "pending"
-    due_at: float = 0.0
-    detail: str = ""
+HELLO = Message(title="t", markdown="**t**\nhello")
+ALL: tuple[ChannelKind, ...] = ("wecom", "dingtalk", "feishu", "slack", "webhook")
 
 
-class Rows:
-    """An outbox in memory; the SQL one is covered by its own contract."""
+async def tell(
+    robots: Robots, kind: ChannelKind, message: Message = HELLO, *, at: float = 0.0, secret: str = ""
+) -> Delivery:
+    async with httpx.AsyncClient() as client:
+        return await deliver(client, Channel(name="c", kind=kind, url=robots.url(kind), secret=secret), message, at)
 
-    def __init__(self, *rows: Row) -> None:
-        self.rows = list(rows)
 
-    async def pending(self, now: float, limit: int = 100) -> list[Row]:
-        return [row for row in self.rows if row.state == "pending" and row.due_at <= now]
-
-    async def mark(
-        self, id: int, state: str, *, at: float | None = None, due_at: float | None = None, detail: str = ""
-    ) -> None:
-        row = next(row for row in self.rows if row.id == id)
-        row.state, row.detail, row.tries = state, detail, row.tries + 1
-        row.due_at = due_at if due_at is not None else row.due_at
+@pytest.mark.parametrize("kind", ALL)
+async def test_each_robot_takes_our_message(kind: ChannelKind) -> None:
+    async with Robots() as robots:
+        assert (await tell(robots, kind)).result is Result.OK
+        assert "hello" in robots.texts(kind)[0]
 
 
 @pytest.mark.parametrize(
-    ("answer", "result"),
+    ("kind", "answer", "result"),
     [
-        pytest.param(0, Result.OK, id="taken"),
-        pytest.param(45009, Result.RATE, id="too often"),
-        pytest.param(310000, Result.CONFIG, id="refused under HTTP 200 is not success"),
-        pytest.param(-1, Result.RETRY, id="busy"),
-        pytest.param("drop", Result.RETRY, id="connection dropped"),
-        pytest.param("500", Result.RETRY, id="server error"),
+        pytest.param("wecom", 45009, Result.RATE, id="too often"),
+        pytest.param("wecom", 93000, Result.CONFIG, id="refused under HTTP 200 is not success"),
+        pytest.param("wecom", -1, Result.RETRY, id="busy"),
+        pytest.param("wecom", "drop", Result.RETRY, id="connection dropped"),
+        pytest.param("wecom", "500", Result.RETRY, id="server error"),
+        pytest.param("feishu", 11232, Result.RATE, id="feishu too often"),
+        pytest.param("slack", "500", Result.RETRY, id="slack server error"),
     ],
 )
-async def test_the_body_decides_what_became_of_a_message(answer: int | str, result: Result) -> None:
-    async with Robots() as robots, httpx.AsyncClient() as client:
-        robots.answers["wecom"].append(answer)
-        told = await deliver(client, Channel(name="w", kind="wecom", url=robots.wecom_url), HELLO, 0.0)
-    assert told.result is result
-    assert "key=" not in told.detail
+async def test_the_body_decides_what_became_of_a_message(kind: ChannelKind, answer: int | str, result: Result) -> None:
+    async with Robots() as robots:
+        robots.answers[kind].append(answer)
+        said = await tell(robots, kind)
+    assert said.result is result
+    assert "key=" not in said.detail
+
+
+@pytest.mark.parametrize("kind", ["dingtalk", "feishu", "webhook"])
+async def test_a_robot_that_checks_signatures_takes_ours_and_refuses_others(kind: ChannelKind) -> None:
+    async with Robots(secret="SECtest") as robots:
+        assert (await tell(robots, kind, at=time.time(), secret="SECtest")).result is Result.OK
+        assert (await tell(robots, kind, at=time.time(), secret="SECother")).result is Result.CONFIG
+        assert (await tell(robots, kind, at=time.time() - 4_000, secret="SECtest")).result is Result.CONFIG
+        assert len(robots.messages(kind)) == 1
+
+
+def test_the_receiver_s_own_hmac_is_the_published_one() -> None:
+    # RFC 4231, test case 2.
+    assert hmac_sha256(b"Jefe", b"what do ya want for nothing?").hex() == (
+        "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+    )
 
 
 async def test_a_message_too_long_is_cut_and_sent_once_more() -> None:
-    async with Robots() as robots, httpx.AsyncClient() as client:
+    async with Robots() as robots:
         robots.answers["wecom"].append(40058)
-        long = Message(title="t", markdown="复读\n" * 900)
-        told = await deliver(client, Channel(name="w", kind="wecom", url=robots.wecom_url), long, 0.0)
-        (sent,) = robots.messages("wecom")
-    assert told.result is Result.OK
-    assert len(sent["markdown"]["content"].encode()) <= 1500
+        said = await tell(robots, "wecom", Message(title="t", markdown="复读\n" * 900, link="http://c/1", more="全文"))
+        (text,) = robots.texts("wecom")
+    assert (said.result, said.posts) == (Result.OK, 2)
+    assert len(text.encode()) <= 1500
+    assert text.endswith("[全文](http://c/1)")
 
 
-async def test_dingtalk_takes_our_signature() -> None:
-    import time
-
-    async with Robots(secret="SECtest") as robots, httpx.AsyncClient() as client:
-        channel = Channel(name="d", kind="dingtalk", url=robots.dingtalk_url, secret="SECtest")
-        told = await deliver(client, channel, HELLO, time.time())
-    assert told.result is Result.OK
+async def test_a_message_that_no_cut_makes_short_enough_is_not_sent_for_ever() -> None:
+    async with Robots() as robots:
+        robots.answers["wecom"].extend([40058, 40058])
+        assert (await tell(robots, "wecom")).result is Result.CONFIG
+        assert robots.asked == ["wecom", "wecom"]
 
 
-async def test_each_channel_is_told_once_and_a_broken_one_does_not_stop_the_other() -> None:
-    clock = ManualClock(1_000.0)
-    async with Robots() as robots, httpx.AsyncClient() as client:
-        robots.answers["wecom"].extend([310000])
-        rows = Rows(Row(1, "a", "w"), Row(2, "a", "d"))
-        channels = [
-            Channel(name="w", kind="wecom", url=robots.wecom_url),
-            Channel(name="d", kind="dingtalk", url=robots.dingtalk_url),
-        ]
-        sender = AlertSender(rows, MemoryLease(clock), "one", channels, client, clock)
-        assert await sender.once() == 1
-        assert await sender.once() == 0
-        assert [row.state for row in rows.rows] == ["failed", "sent"]
-        assert len(robots.messages("dingtalk")) == 1
+async def test_slack_says_how_long_to_wait() -> None:
+    clock = ManualClock()
+    async with Robots(now_s=clock.now_s) as robots:
+        assert (await tell(robots, "slack")).result is Result.OK
+        said = await tell(robots, "slack")
+    assert (said.result, said.rest_s) == (Result.RATE, 1.0)
 
 
-async def test_two_senders_share_one_lease_and_send_one_message() -> None:
-    clock = ManualClock(1_000.0)
-    async with Robots() as robots, httpx.AsyncClient() as client:
-        rows, lease = Rows(Row(1, "a", "w")), MemoryLease(clock)
-        channels = [Channel(name="w", kind="wecom", url=robots.wecom_url)]
-        one, two = (AlertSender(rows, lease, name, channels, client, clock) for name in ("one", "two"))
-        assert await one.once() + await two.once() == 1
-        assert len(robots.messages("wecom")) == 1
-
-
-async def test_a_robot_that_says_too_often_rests_and_gets_the_message_later() -> None:
-    clock = ManualClock(1_000.0)
-    async with Robots() as robots, httpx.AsyncClient() as client:
-        robots.answers["wecom"].append(45009)
-        rows = Rows(Row(1, "a", "w"))
-        channels = [Channel(name="w", kind="wecom", url=robots.wecom_url)]
-        sender = AlertSender(rows, MemoryLease(clock), "one", channels, client, clock)
-        assert await sender.once() == 0
-        await clock.advance(64)
-        assert await sender.once() == 0
+async def test_dingtalk_mutes_for_ten_minutes_after_twenty_in_one() -> None:
+    clock = ManualClock()
+    async with Robots(now_s=clock.now_s) as robots:
+        for _ in range(20):
+            assert (await tell(robots, "dingtalk")).result is Result.OK
+        said = await tell(robots, "dingtalk")
+        assert (said.result, said.rest_s) == (Result.RATE, 600.0)
+        await clock.advance(599)
+        assert (await tell(robots, "dingtalk")).result is Result.RATE
         await clock.advance(2)
-        assert await sender.once() == 1
+        assert (await tell(robots, "dingtalk")).result is Result.OK
 
 
-async def test_a_row_that_cannot_be_said_does_not_silence_the_rows_behind_it() -> None:
-    clock = ManualClock(1_000.0)
-    async with Robots() as robots, httpx.AsyncClient() as client:
-        rows = Rows(Row(1, "odd", "w", kind="transition", body={}), Row(2, "good", "w"))
-        channels = [Channel(name="w", kind="wecom", url=robots.wecom_url)]
-        sender = AlertSender(rows, MemoryLease(clock), "one", channels, client, clock)
-        assert await sender.once() == 1
-        assert [row.state for row in rows.rows] == ["failed", "sent"]
+@pytest.mark.parametrize(
+    "url", ["http://[", "http://127.0.0.1:1/hook", "http://a b/"], ids=["no address", "nobody there", "a blank"]
+)
+async def test_a_wrong_address_is_an_answer_and_no_error(url: str) -> None:
+    async with httpx.AsyncClient() as client:
+        said = await deliver(client, Channel(name="c", kind="webhook", url=url), HELLO, 0.0)
+    assert said.result in (Result.CONFIG, Result.RETRY)
+    assert url not in said.detail
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "result", "rest_s"),
+    [
+        (302, {"location": "http://elsewhere/"}, Result.CONFIG, 0.0),
+        (413, {}, Result.CONFIG, 0.0),
+        (429, {"retry-after": "7"}, Result.RATE, 7.0),
+        (429, {"retry-after": "Wed, 21 Oct 2026 07:28:00 GMT"}, Result.RATE, 65.0),
+        (429, {"retry-after": "99999999"}, Result.RATE, 3_600.0),
+        (408, {}, Result.RETRY, 0.0),
+        (204, {}, Result.OK, 0.0),
+    ],
+)
+async def test_a_webhook_s_status_is_read(status: int, headers: dict[str, str], result: Result, rest_s: float) -> None:
+    transport = httpx.MockTransport(lambda _request: httpx.Response(status, headers=headers))
+    async with httpx.AsyncClient(transport=transport) as client:
+        said = await deliver(client, Channel(name="c", kind="webhook", url="http://h/"), HELLO, 0.0)
+    assert (said.result, said.rest_s) == (result, rest_s)

@@ -58,7 +58,7 @@ class Process:
             RedisStates(link),
             RedisProbes(link, clock),
             MemoryLease(clock) if alone else RedisLease(link, clock),
-            SqlTransitions(self.engine, ["ops"]),
+            SqlTransitions(self.engine),
             RedisEvidence(link, clock),
         )
         await clock.refresh()  # type: ignore[attr-defined]

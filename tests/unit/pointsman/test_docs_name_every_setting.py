@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from breaker.policy import BreakerPolicy
 from detector.policy import GatePolicy
+from monitor.alerts.policy import AlertPolicy
 from monitor.nightly.policy import NightlyPolicy, Price, VendorLimits
 from monitor.policy import MonitorPolicy, RetentionPolicy
 from pointsman import settings
@@ -26,6 +27,9 @@ PARTS = {
     "`alerts`": settings.AlertSettings,
     "`alerts.channels.NAME`": settings.ChannelSettings,
     "`console`": settings.ConsoleSettings,
+    "`alerts.routes[]`": settings.AlertRouteSettings,
+    "`alerts.maintenance[]`": settings.MaintenanceSettings,
+    "`alerts.policy`": AlertPolicy,
     "`router`": RouterPolicy,
     "`breaker`": BreakerPolicy,
     "`gate`": GatePolicy,
