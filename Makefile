@@ -47,6 +47,7 @@ test-unit: setup
 
 test-long: setup
 	@sh tests/support/postgres_server.sh
+	@$(MAKE) --no-print-directory .venv-audit/.ready
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'ray[data]>=2.40,<3' || echo "NOT RUN: ray, it cannot be installed here"
 	@$(BIN)/python -m pytest -m long --timeout 1800
 
@@ -67,9 +68,13 @@ eval-detector: setup
 bench: setup
 	@$(BIN)/python bench/run.py nginx pointsman
 
+.venv-audit/.ready:
+	@{ $(PYTHON) -m venv .venv-audit && .venv-audit/bin/pip install --quiet --disable-pip-version-check \
+	  'cyclonedx-bom>=7,<8' 'pip-audit>=2.9,<3' 'schemathesis>=4,<5'; } && touch $@ || echo "NOT RUN: schemathesis, it cannot be installed here"
+
 # What is shipped, as CycloneDX; and whether any of it has a known hole (asks the package index).
 sbom audit: setup
-	@test -x .venv-audit/bin/pip-audit || { $(PYTHON) -m venv .venv-audit && .venv-audit/bin/pip install --quiet 'cyclonedx-bom>=7,<8' 'pip-audit>=2.9,<3'; }
+	@$(MAKE) --no-print-directory .venv-audit/.ready
 	@if [ $@ = sbom ]; then mkdir -p build && .venv-audit/bin/cyclonedx-py environment --output-file build/sbom.json $(BIN)/python && echo build/sbom.json; \
 	else .venv-audit/bin/pip-audit --requirement requirements.lock --no-deps --disable-pip; fi
 

@@ -7,6 +7,7 @@ itself (measured: about 140 microseconds); everything else is FastAPI.
 import asyncio
 import logging
 import math
+from importlib.resources import files
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -33,6 +34,8 @@ from router.telling import end_failed, internal, send_answer, send_error, send_l
 from router.wire import Kind, parse_chat
 
 log = logging.getLogger("pointsman.router")
+OPENAPI = files("router").joinpath("openapi.json").read_bytes()
+"""Written by hand: the model endpoints stand before FastAPI, which could describe only the others."""
 PATHS = {f"/v1{kind.value}": kind for kind in Kind}
 
 
@@ -72,6 +75,10 @@ def build_app(deps: Deps, *, lifespan: Any = None) -> RouterApp:
         except ClientGone:
             return Response(status_code=ABANDONED_STATUS)
         return _json(*await desk.file(raw, caller))
+
+    @app.get("/openapi.json")
+    async def openapi() -> Response:
+        return Response(OPENAPI, media_type="application/json")
 
     @app.get("/healthz")
     async def healthz() -> dict[str, str]:
