@@ -36,6 +36,8 @@ from store.redis_spend import RedisSpend
 from store.redis_states import RedisEvidence, RedisLease, RedisProbes, RedisStates
 from store.redis_windows import RedisCounts
 from store.server_time import ServerTime
+from store.spool import Spool
+from store.spooled_transitions import SpooledTransitions
 from store.sql_calls import SqlCallLog
 from store.sql_feedback import SqlFeedbackLog
 from store.sql_incidents import SqlAlertDesk
@@ -106,9 +108,11 @@ async def _assemble(settings: Settings, stack: AsyncExitStack) -> Service:
 
     engine = await open_sql(settings, stack)
     transitions = SqlTransitions(engine)
-    calls = SqlCallLog(engine)
+    calls = SqlCallLog(engine, spool=open_spool(settings, "calls", stack))
     stack.push_async_callback(calls.close)
     _background(stack, calls.run(local), "call log")
+    moves = SpooledTransitions(transitions, open_spool(settings, "transitions", stack))
+    _background(stack, moves.run(local), "transition log")
 
     feedback = SqlFeedbackLog(engine, clock)
     stack.push_async_callback(feedback.close)
@@ -123,12 +127,13 @@ async def _assemble(settings: Settings, stack: AsyncExitStack) -> Service:
         BackedStates(RedisStates(link), settings.data_dir / "states.json"),
         RedisProbes(link, clock),
         lease,
-        transitions,
+        moves,
         clock,
         rng,
         boot_id,
         clock.now_s,
         evidence=evidence,
+        keep_last=settings.keep_last(),
     )
     with contextlib.suppress(StoreUnavailable):
         await guard.poll()
@@ -190,6 +195,16 @@ async def open_sql(settings: Settings, stack: AsyncExitStack) -> AsyncEngine:
     engine = open_engine(url)
     stack.push_async_callback(engine.dispose)
     return engine
+
+
+def open_spool(settings: Settings, name: str, stack: AsyncExitStack) -> Spool:
+    """Where `name` waits on disk while the database is away. Raises StartError."""
+    try:
+        spool = Spool(settings.data_dir / "spool" / name, settings.spool_max_bytes)
+    except OSError as error:
+        raise StartError(f"the spool in data_dir cannot be used: {error}") from error
+    stack.callback(spool.close)
+    return spool
 
 
 async def _redis_url(settings: Settings, stack: AsyncExitStack) -> str:

@@ -89,6 +89,8 @@ class RouteSettings(Part):
     profile: str | None = None
     phrases: bool = True
     when_down: WhenDown = WhenDown.PHRASE
+    last_model: Literal["open", "keep_reduced"] = "open"
+    """keep_reduced: the last model of the route is never opened, only reduced; each bad reply is still replaced."""
     splice: bool = True
     anti_repetition: bool | None = None
     timeouts: TimeoutSettings = TimeoutSettings()
@@ -117,6 +119,8 @@ class Settings(Part):
     """None: an embedded Valkey is started."""
     sql_url: SecretStr | None = None
     """None: SQLite in `data_dir`."""
+    spool_max_bytes: Annotated[int, Field(ge=0, le=2**40)] = 256 * 2**20
+    """Bytes of rows, and as many of transitions, that wait in `data_dir` while SQL is away; then the newest are dropped."""
     time_scale: Annotated[float, Field(gt=0, le=10_000)] = 1.0
     """Divides every duration; only the demo uses anything but 1."""
     require_keys: bool = False
@@ -143,6 +147,14 @@ class Settings(Part):
         if self.sql_url is not None:
             return self.sql_url.get_secret_value()
         return f"sqlite:///{self.data_dir.resolve() / 'pointsman.db'}"
+
+    def keep_last(self) -> tuple[tuple[str, ...], ...]:
+        """The models of each route whose last one stays in service."""
+        return tuple(
+            tuple(candidate.model for candidate in route.candidates if candidate.weight > 0)
+            for route in self.routes.values()
+            if route.last_model == "keep_reduced"
+        )
 
     def address(self, *, admin: bool = False) -> tuple[str, int]:
         host, _, port = (self.admin_listen if admin else self.listen).rpartition(":")

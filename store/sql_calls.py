@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from router.ports import CallLog, CallRow, FailedReply
 from store.documents import from_row, plain
+from store.spool import Spool
 from store.sql_link import answered
 from store.sql_queue import QUEUE_ROWS, RowQueue
 from store.tables import call, failed_reply
@@ -16,8 +17,8 @@ from store.tables import call, failed_reply
 class SqlCallLog(RowQueue):
     """One per process. `add_call` and `add_failed` only put a row into the queue."""
 
-    def __init__(self, engine: AsyncEngine, *, queue_rows: int = QUEUE_ROWS) -> None:
-        super().__init__(engine, (call, failed_reply), queue_rows=queue_rows)
+    def __init__(self, engine: AsyncEngine, *, queue_rows: int = QUEUE_ROWS, spool: Spool | None = None) -> None:
+        super().__init__(engine, (call, failed_reply), queue_rows=queue_rows, spool=spool)
 
     def add_call(self, row: CallRow) -> None:
         self.put(call, plain(row))

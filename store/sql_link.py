@@ -7,6 +7,7 @@ import asyncio
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Table, event
@@ -30,28 +31,31 @@ DRIVERS = {
 }
 
 
-def open_engine(url: str) -> AsyncEngine:
-    """An engine for `sqlite:///FILE` or `postgresql://…`. Raises ValueError for another database. Connects later."""
+def open_engine(url: str, *, timeout_s: float = TIMEOUT_S) -> AsyncEngine:
+    """An engine for `sqlite:///FILE` or `postgresql://…`. Raises ValueError for another database. Connects later.
+
+    `timeout_s`: how long one statement may wait for a lock or an answer.
+    """
     scheme, mark, rest = url.partition("://")
     parsed = make_url(DRIVERS.get(scheme, scheme) + mark + rest)
     if parsed.drivername == "sqlite+aiosqlite":
-        engine = create_async_engine(parsed, connect_args={"timeout": TIMEOUT_S})
-        event.listen(engine.sync_engine, "connect", _sqlite_settings)
+        engine = create_async_engine(parsed, connect_args={"timeout": timeout_s})
+        event.listen(engine.sync_engine, "connect", partial(_sqlite_settings, timeout_s))
         return engine
     if parsed.drivername == "postgresql+asyncpg":
-        waits = {"timeout": TIMEOUT_S, "command_timeout": TIMEOUT_S}
-        return create_async_engine(parsed, connect_args=waits, pool_size=5, pool_timeout=TIMEOUT_S, pool_pre_ping=True)
+        waits = {"timeout": timeout_s, "command_timeout": timeout_s}
+        return create_async_engine(parsed, connect_args=waits, pool_size=5, pool_timeout=timeout_s, pool_pre_ping=True)
     raise ValueError(f"SQLite and PostgreSQL are supported, not {parsed.drivername!r}")
 
 
-def _sqlite_settings(connection: Any, _record: object) -> None:
+def _sqlite_settings(timeout_s: float, connection: Any, _record: object) -> None:
     """WAL lets readers go on while one writer writes; NORMAL may lose the last moment in a power cut, never the file.
 
     The switch to WAL does not wait for a lock as other statements do, and it stays in the file: who finds it locked
     goes on, since either somebody else is switching it now or the next connection will.
     """
     cursor = connection.cursor()
-    for pragma in (f"busy_timeout={int(TIMEOUT_S * 1000)}", "synchronous=NORMAL"):
+    for pragma in (f"busy_timeout={int(timeout_s * 1000)}", "synchronous=NORMAL"):
         cursor.execute(f"PRAGMA {pragma}")
     with suppress(sqlite3.OperationalError):
         cursor.execute("PRAGMA journal_mode=WAL")

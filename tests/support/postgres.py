@@ -4,6 +4,7 @@ import contextlib
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -38,33 +39,63 @@ def _run_as() -> dict[str, object]:
     raise NotHere("running as root and there is no user to run it as")
 
 
+class Postgres:
+    """One server with an empty cluster of its own. `kill` and `start` again: same url, same data."""
+
+    def __init__(self) -> None:
+        """Raises NotHere."""
+        self._place, run_as = binaries(), _run_as()
+        self._home = Path(tempfile.mkdtemp(prefix="pg-"))
+        if "user" in run_as:
+            os.chown(self._home, int(str(run_as["user"])), int(str(run_as["group"])))
+        self._common = {"cwd": self._home, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **run_as}
+        data = self._home / "data"
+        init = [self._place / "initdb", "-D", data, "-A", "trust", "-U", "test", "--no-sync", "-E", "UTF8"]
+        if subprocess.run([*init, "--locale=C"], **self._common).returncode != 0:  # type: ignore[call-overload]
+            self._forget()
+            raise NotHere("initdb failed")
+        self._port = free_port()
+        self._server: subprocess.Popen[bytes] | None = None
+
+    def url(self, database: str) -> str:
+        return f"postgresql://test@127.0.0.1:{self._port}/{database}"
+
+    def start(self) -> None:
+        """Raises NotHere."""
+        options = ["-h", "127.0.0.1", "-p", str(self._port), "-k", str(self._home), "-c", "fsync=off"]
+        command = [self._place / "postgres", "-D", self._home / "data", *options]
+        self._server = subprocess.Popen(command, **self._common)  # type: ignore[call-overload]
+        _wait(self._place, self._port, self._server)
+
+    def kill(self) -> None:
+        """As when the machine dies, as far as a client can tell; the data stay."""
+        assert self._server is not None
+        self._server.send_signal(signal.SIGQUIT)  # "immediate": no farewell to clients, recovery at the next start
+        self._server.wait(20)
+
+    def close(self) -> None:
+        if self._server is not None:
+            self._server.terminate()
+            try:
+                self._server.wait(10)
+            except subprocess.TimeoutExpired:
+                self._server.kill()
+                self._server.wait(10)
+        self._forget()
+
+    def _forget(self) -> None:
+        shutil.rmtree(self._home, ignore_errors=True)
+
+
 @contextlib.contextmanager
 def start_postgres() -> Iterator[str]:
     """Run a fresh server for the time of the block; yields a URL with `{database}` left to fill in. Raises NotHere."""
-    place, run_as = binaries(), _run_as()
-    home = Path(tempfile.mkdtemp(prefix="pg-"))
+    server = Postgres()
     try:
-        if "user" in run_as:
-            os.chown(home, int(str(run_as["user"])), int(str(run_as["group"])))
-        common = {"cwd": home, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **run_as}
-        init = [place / "initdb", "-D", home / "data", "-A", "trust", "-U", "test", "--no-sync", "-E", "UTF8"]
-        if subprocess.run([*init, "--locale=C"], **common).returncode != 0:  # type: ignore[call-overload]
-            raise NotHere("initdb failed")
-        port = free_port()
-        options = ["-h", "127.0.0.1", "-p", str(port), "-k", str(home), "-c", "fsync=off"]
-        server = subprocess.Popen([place / "postgres", "-D", home / "data", *options], **common)  # type: ignore[call-overload]
-        try:
-            _wait(place, port, server)
-            yield f"postgresql://test@127.0.0.1:{port}/{{database}}"
-        finally:
-            server.terminate()
-            try:
-                server.wait(10)
-            except subprocess.TimeoutExpired:
-                server.kill()
-                server.wait(10)
+        server.start()
+        yield server.url("{database}")
     finally:
-        shutil.rmtree(home, ignore_errors=True)
+        server.close()
 
 
 def _wait(place: Path, port: int, server: "subprocess.Popen[bytes]") -> None:
