@@ -8,6 +8,8 @@ from dataclasses import replace
 
 from base.clock import Clock
 from breaker.evidence import Evidence, EvidenceStore
+from breaker.gray import GrayRelease
+from breaker.gray_board import GrayStore
 from breaker.ports import CountStore, Lease, ProbeStore, ProbeTally, StateStore, TransitionLog
 from breaker.snapshot import Snapshot, Transition
 from breaker.window import FAST_BUCKET_S, MINUTE_S, FastRow, MinuteRow
@@ -82,6 +84,23 @@ class MemoryStates:
         if (kept.epoch if kept else 0) != expected_epoch or (kept and snapshot.fence < kept.fence):
             return False
         self._kept[snapshot.model] = snapshot
+        return True
+
+
+class MemoryGray:
+    """Gray releases by model."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, GrayRelease] = {}
+
+    async def load(self, models: Sequence[str]) -> Mapping[str, GrayRelease]:
+        return {model: self._kept[model] for model in models if model in self._kept}
+
+    async def compare_and_set(self, release: GrayRelease, expected_epoch: int) -> bool:
+        kept = self._kept.get(release.model)
+        if (kept.epoch if kept else 0) != expected_epoch or (kept and release.fence < kept.fence):
+            return False
+        self._kept[release.model] = release
         return True
 
 
@@ -264,3 +283,4 @@ _lease: type[Lease] = MemoryLease
 _transitions: type[TransitionLog] = MemoryTransitions
 _evidence: type[EvidenceStore] = MemoryEvidence
 _slots: type[JobSlots] = MemoryJobs
+_gray: type[GrayStore] = MemoryGray

@@ -138,6 +138,20 @@ model_version = Table(
     UniqueConstraint("model", "endpoint", "asked", "served", "fingerprint"),
 )
 
+gray_release = Table(
+    "gray_release",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("model", String(128), nullable=False),
+    Column("candidate", String(128), nullable=False),
+    Column("version", String(256), nullable=False),
+    Column("stage", String(16), nullable=False),
+    Column("started_at", Double, nullable=False, index=True),
+    Column("epoch", BigInteger, nullable=False),
+    Column("document", JSON, nullable=False),
+    Index(None, "model", "started_at"),
+)
+
 admin_action = Table(
     "admin_action",
     metadata,

@@ -1,0 +1,33 @@
+"""Gray releases in Redis: one document per model at `{state}:gray:<model>`, changed by compare-and-set alone."""
+
+from collections.abc import Mapping, Sequence
+
+from breaker.gray import SCHEMA, GrayRelease
+from breaker.gray_board import GrayStore
+from breaker.ports import StoreUnavailable
+from store.documents import from_json, to_json
+from store.redis_link import RedisLink
+
+
+class RedisGray:
+    """All methods raise StoreUnavailable."""
+
+    def __init__(self, link: RedisLink) -> None:
+        self._link = link
+
+    async def load(self, models: Sequence[str]) -> Mapping[str, GrayRelease]:
+        if not models:
+            return {}
+        keys = [f"{{state}}:gray:{model}" for model in models]
+        documents: list[bytes | None] = await self._link.ask(lambda client: client.mget(keys))
+        found = [from_json(GrayRelease, document) for document in documents if document is not None]
+        if newer := [it.model for it in found if it.schema > SCHEMA]:
+            raise StoreUnavailable(f"gray releases of {', '.join(newer)} have a schema that this release cannot read")
+        return {it.model: it for it in found}
+
+    async def compare_and_set(self, release: GrayRelease, expected_epoch: int) -> bool:
+        args: list[str | int | float] = [expected_epoch, to_json(release).decode(), release.fence]
+        return bool(await self._link.run("compare_and_set", [f"{{state}}:gray:{release.model}"], args))
+
+
+_store: type[GrayStore] = RedisGray
