@@ -4,6 +4,7 @@ Pure.  In:  the document.  Out: an Alert and whether it is fired or resolved; a 
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from breaker.gray import Arm, GrayReason, GrayRelease, GrayStage
@@ -164,38 +165,50 @@ def _arm(arm: Arm) -> dict[str, Any]:
     }
 
 
-def markdown(release: GrayRelease, language: str, when: Any) -> str:
-    """The report for people. `when(at)`: a moment as text."""
-    zh = language == "zh"
-    stages, reasons = STAGES[language], REASONS[language]
-    lines = [
-        f"# {'灰度报告' if zh else 'Gray release'}：{release.model} → {release.candidate} ({release.version})"
-        if zh
-        else f"# Gray release: {release.model} → {release.candidate} ({release.version})",
-        "",
-        f"**{stages[release.stage]}**：{reasons[release.reason]}" if zh else f"**{stages[release.stage]}**: {reasons[release.reason]}",
-        "",
-        "| | 复读 | 复读率（95 % 置信区间） | 硬失败 | 硬失败率 |"
-        if zh
-        else "| | repeats | repeat rate (95 % interval) | hard failures | failure rate |",
-        "| --- | --- | --- | --- | --- |",
-    ]  # fmt: skip
-    for name, arm in (("灰度版" if zh else "gray", release.gray), ("稳定版" if zh else "stable", release.stable)):
-        low, high = interval(arm.repeats, arm.judged)
-        lines.append(
-            f"| {name} | {arm.repeats} / {arm.judged} | {arm.repeat_ratio:.2%} ({low:.2%} – {high:.2%})"
-            f" | {arm.hard} / {arm.attempts} | {arm.hard_ratio:.2%} |"
-        )
+WORDS = {
+    "en": {
+        "title": "Gray release",
+        "colon": ": ",
+        "head": "| | repeats | repeat rate (95 % interval) | hard failures | failure rate |",
+        "gray": "gray",
+        "stable": "stable",
+        "evidence": "Evidence that it is worse (stops at the set line, 100 by default): repeats {:.3g}, failures {:.3g}",
+    },
+    "zh": {
+        "title": "灰度报告",
+        "colon": "：",
+        "head": "| | 复读 | 复读率（95% 置信区间） | 硬失败 | 硬失败率 |",
+        "gray": "灰度版",
+        "stable": "稳定版",
+        "evidence": "变差的证据值（达到设定线即终止，默认 100）：复读 {:.3g}，硬失败 {:.3g}",
+    },
+}
+
+
+def markdown(release: GrayRelease, language: str, when: Callable[[float], str]) -> str:
+    """The report for people, in `en` or `zh`. `when`: a moment as text."""
+    words, stages, reasons = WORDS[language], STAGES[language], REASONS[language]
     numbers = numbers_of(release)
-    told = (
-        "证据值（≥ 100 即终止）：复读 {:.3g}，硬失败 {:.3g}"
-        if zh
-        else "Evidence (stops at 100): repeats {:.3g}, hard failures {:.3g}"
-    )
-    lines += ["", told.format(numbers["e_repeats"], numbers["e_hard"]), ""]
-    lines += [
-        f"- {when(it.at)} · {it.share:.0%} · {stages[it.stage]} · {reasons[it.reason]} · {it.actor}"
-        + (f" · {it.note}" if it.note else "")
-        for it in release.events
+    lines = [
+        f"# {words['title']}{words['colon']}{release.model} → {release.candidate} ({release.version})",
+        "",
+        f"**{stages[release.stage]}**{words['colon']}{reasons[release.reason]}",
+        "",
+        words["head"],
+        "| --- | --- | --- | --- | --- |",
+        _row(words["gray"], release.gray),
+        _row(words["stable"], release.stable),
+        "",
+        words["evidence"].format(numbers["e_repeats"], numbers["e_hard"]),
+        "",
     ]
+    for it in release.events:
+        parts = [when(it.at), f"{it.share:.0%}", stages[it.stage], reasons[it.reason], it.actor, it.note]
+        lines.append("- " + " · ".join(part for part in parts if part))
     return "\n".join(lines) + "\n"
+
+
+def _row(name: str, arm: Arm) -> str:
+    low, high = interval(arm.repeats, arm.judged)
+    repeats = f"{arm.repeats} / {arm.judged} | {arm.repeat_ratio:.2%} ({low:.2%} – {high:.2%})"
+    return f"| {name} | {repeats} | {arm.hard} / {arm.attempts} | {arm.hard_ratio:.2%} |"

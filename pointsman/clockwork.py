@@ -14,6 +14,7 @@ from console.jobs_api import ClockJobs
 from monitor.jobs import Job, JobRun, Run, Tick
 from monitor.schedule import Schedule, told
 from pointsman.assemble import Service
+from pointsman.graywork import TICK_S, gray_keeper
 from pointsman.nightly import evaluate_job
 from pointsman.retention import forget_old
 from pointsman.telling import heartbeat
@@ -52,7 +53,7 @@ def jobs_of(service: Service) -> Sequence[Job]:
 
 def ticks_of(service: Service) -> Sequence[Tick]:
     """What the leader repeats."""
-    return ()
+    return (Tick(name="gray", every_s=TICK_S, work=gray_keeper(service).tick),)
 
 
 def _retention(service: Service) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 from breaker.ports import StoreUnavailable
 from console.api import build_admin
 from console.gatekeeper import Gate
+from console.gray_api import gray_routes
 from console.jobs_api import jobs_routes
 from console.watch_api import watch_routes
 from monitor.alerts.sender import LEASE_NAME
@@ -21,6 +22,7 @@ from pointsman.clockwork import ScheduledJobs, schedule_of
 from pointsman.console import fleet_of, operators_app
 from pointsman.doorkeeper import HeldTokens, keep_tokens
 from pointsman.fleet import SqlAudit
+from pointsman.graywork import grays_of
 from pointsman.serve import Door, listen, serve
 from pointsman.telling import start_telling
 from pointsman.watchwork import KINDS, watched_of
@@ -88,7 +90,11 @@ def _operators(service: Service, tokens: HeldTokens, schedule: Schedule) -> Any:
         audit,
         service.transitions,
         gate,
-        [jobs_routes(jobs, audit, gate), watch_routes(watched_of(service), gate, KINDS)],
+        [
+            jobs_routes(jobs, audit, gate),
+            watch_routes(watched_of(service), gate, KINDS),
+            gray_routes(grays_of(service), audit, gate),
+        ],
     )
 
     @app.get("/healthz")

@@ -13,6 +13,7 @@ from pydantic import AnyHttpUrl, BaseModel, ConfigDict, Field, SecretStr, Valida
 
 from breaker.policy import BreakerPolicy
 from detector.policy import GatePolicy
+from monitor.gray import GrayPolicy
 from monitor.nightly.policy import NightlyPolicy
 from monitor.policy import MonitorPolicy, RetentionPolicy
 from pointsman.alert_settings import (
@@ -138,6 +139,7 @@ class Settings(Part):
     gate: GatePolicy = GatePolicy()
     alerts: AlertSettings = AlertSettings()
     monitor: MonitorPolicy = MonitorPolicy()
+    gray: GrayPolicy = GrayPolicy()
     retention: RetentionPolicy = RetentionPolicy()
     console: ConsoleSettings = ConsoleSettings()
     nightly: NightlyPolicy = NightlyPolicy()

@@ -13,7 +13,7 @@ from router.ladder import Step
 from router.limits import Limits
 from router.metrics import RouterMetrics
 from router.policy import RouterPolicy
-from router.ports import BreakerGuard, CallLog, FeedbackLog, Models, Permit
+from router.ports import BreakerGuard, CallLog, FeedbackLog, GraySplits, Models, Permit
 from router.topology import Model, Topology
 
 
@@ -47,6 +47,8 @@ class Deps:
     policy: RouterPolicy = field(default_factory=RouterPolicy)
     metrics: RouterMetrics = field(default_factory=RouterMetrics)
     rests: Rests = field(default_factory=Rests)
+    gray: GraySplits | None = None
+    """Releases under way; None: there are none in this process."""
     feedback: FeedbackLog | None = None
     """None: POST /v1/feedback is answered with 501."""
     ready: Callable[[], bool] = lambda: True
@@ -63,6 +65,8 @@ class Rung:
     permit: Permit | None = None
     scope: AbstractContextManager[object] = field(default_factory=nullcontext)
     """Entered around the attempt: gives an unsettled permit back."""
+    arm: str = ""
+    """Of a gray release under way: the arm that the attempt counts under."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

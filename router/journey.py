@@ -21,6 +21,7 @@ from router.auth import Caller
 from router.choose import choose
 from router.deps import Answer, Deps, Rests, Rung
 from router.formed import formed
+from router.gray import under_release
 from router.ladder import OUT_OF_SERVICE, Step, Tried, next_step, switches
 from router.ports import CallRow
 from router.recipes import changed, with_schema
@@ -92,7 +93,10 @@ class Journey:
             endpoint = here.endpoint + (step is Step.SPARE)
         else:
             return None
-        return Rung(model=model, endpoint=endpoint, step=step, last=self._is_last(model, endpoint, levels))
+        rung = Rung(model=model, endpoint=endpoint, step=step, last=self._is_last(model, endpoint, levels))
+        if self.tried:
+            return rung
+        return under_release(rung, self.request.session, deps.gray, deps.topology.models, self._awake)
 
     def rest_s(self) -> float | None:
         """Return how long to wait until a resting endpoint of a usable model returns; None: not inside the deadline."""
@@ -190,6 +194,7 @@ class Journey:
             elapsed_s=attempt.elapsed_s,
             suppressed_chars=attempt.suppressed_chars,
             hard_stop=attempt.hard_stop,
+            arm=rung.arm,
             structured=self.parsed is not None,
             repaired=self.parsed is not None and self.parsed.step is ParseStep.REPAIRED,
         )

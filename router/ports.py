@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from base.faults import Fault
 from base.feedback import FeedbackKind, FeedbackSource
+from breaker.gray import Drawn
 from breaker.levels import Level
 from breaker.outcome import Outcome
 from breaker.snapshot import Snapshot
@@ -149,6 +150,13 @@ class Models(Protocol):
     async def complete(self, call: Call, endpoint: Endpoint, timeouts: Timeouts) -> Attempt: ...
 
     def stream(self, call: Call, endpoint: Endpoint, timeouts: Timeouts) -> ReplyStream: ...
+
+
+class GraySplits(Protocol):
+    """Gray releases under way, from memory."""
+
+    def drawn(self, model: str, session: str) -> Drawn | None:
+        """Who serves `session` in place of `model`, and the arm it counts under; None: no release concerns it."""
 
 
 class Permit(Protocol):

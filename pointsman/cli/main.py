@@ -9,6 +9,7 @@ from pointsman.cli import (
     demo,
     eval,
     export,
+    gray,
     jobs,
     keys,
     run,
@@ -33,6 +34,7 @@ app.add_typer(baseline.app, name="baseline")
 app.add_typer(keys.app, name="keys")
 app.add_typer(admin.app, name="admin")
 app.add_typer(jobs.app, name="jobs")
+app.add_typer(gray.app, name="gray")
 
 
 @app.callback()

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from breaker.policy import BreakerPolicy
 from detector.policy import GatePolicy
 from monitor.alerts.policy import AlertPolicy
+from monitor.gray import GrayPolicy
 from monitor.nightly.policy import NightlyPolicy, Price, VendorLimits
 from monitor.policy import MonitorPolicy, RetentionPolicy
 from pointsman import settings
@@ -35,6 +36,7 @@ PARTS = {
     "`gate`": GatePolicy,
     "`monitor`": MonitorPolicy,
     "`retention`": RetentionPolicy,
+    "`gray`": GrayPolicy,
     "`nightly`": NightlyPolicy,
     "`nightly.limits`": VendorLimits,
     "`nightly.prices.NAME`": Price,
