@@ -16,6 +16,7 @@ from monitor.schedule import Schedule, told
 from pointsman.assemble import Service
 from pointsman.graywork import TICK_S, gray_keeper
 from pointsman.nightly import evaluate_job
+from pointsman.reporting import report_job
 from pointsman.retention import forget_old
 from pointsman.telling import heartbeat
 from pointsman.watchwork import hourly_watch
@@ -41,7 +42,7 @@ def schedule_of(service: Service) -> Schedule:
 def jobs_of(service: Service) -> Sequence[Job]:
     """What runs at set times."""
     when = service.settings.monitor.cron
-    nights = (evaluate_job(service),) if service.settings.nightly.enabled else ()
+    nights = (evaluate_job(service), report_job(service)) if service.settings.nightly.enabled else ()
     watch = hourly_watch(service)
     return (
         Job(name="hourly", cron=when("hourly"), work=watch.work, catch_up_s=2 * 3_600.0, backoff_s=60.0),

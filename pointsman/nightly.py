@@ -23,6 +23,7 @@ from monitor.nightly.ports import Asks
 from monitor.nightly.records import Result, RunState, Trigger
 from monitor.nightly.suite import Suite, builtin, load, read_files
 from pointsman.assemble import Service
+from pointsman.reporting import keep_report
 from pointsman.settings import Settings
 from router.recipes import made_safe
 from store.sql_evals import SqlEvals
@@ -100,6 +101,7 @@ def evaluate_job(service: Service) -> Job:
             run = await evaluation.runs.begin(fresh)
         night = await evaluation.nightly.ask(run, suite, targets)
         await tell(night, service.evidence, service.desk, clock.now_s())
+        await keep_report(night, service.engine, policy, settings.monitor.timezone, clock)
         await evaluation.nightly.finish(night)
         await evaluation.runs.forget(clock.now_s() - policy.kept_days * DAY_S)
 

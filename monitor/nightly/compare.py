@@ -41,7 +41,8 @@ class Shift:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """`rate` and `baseline` 0..1; a baseline of 0 is read as (k + .5)/(n + 1). `chance`: of so bad a night without cause."""
+    """`rate` and `baseline` 0..1; a baseline of 0 is read as (k + .5)/(n + 1). `chance`: of so bad
+    (BETTER: so good) a night without cause."""
 
     standing: Standing
     tonight: Tally
@@ -122,7 +123,7 @@ def compare(
     elif over(policy.nightly_warn_growth, policy.nightly_warn_points, policy.nightly_warn_chance):
         standing = Standing.WORSE
     elif _better(tonight, pinned, policy):
-        standing = Standing.BETTER
+        standing, chance = Standing.BETTER, at_least(pinned.k, pinned.n, tonight.k, tonight.n)
     return Comparison(
         standing=standing,
         tonight=tonight,

@@ -12,6 +12,7 @@ from pointsman.cli import (
     gray,
     jobs,
     keys,
+    report,
     run,
     score,
     serve,
@@ -31,6 +32,7 @@ app.command("export")(export.export)
 app.command("simulate")(simulate.simulate)
 app.command("eval")(eval.evaluate)
 app.add_typer(baseline.app, name="baseline")
+app.add_typer(report.app, name="report")
 app.add_typer(keys.app, name="keys")
 app.add_typer(admin.app, name="admin")
 app.add_typer(jobs.app, name="jobs")

@@ -1,0 +1,288 @@
+"""The report's words, in Chinese and in English. A name without an entry is said as it is.
+
+Written for a reader who opens the report once a day and wants to know: is anything worse, how sure, since when.
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+Language = Literal["zh", "en"]
+
+CLASSES: Mapping[Language, Mapping[str, str]] = {
+    "zh": {
+        "stuck": "卡字卡词",
+        "phrase_loop": "短语循环",
+        "sentence_loop": "句子循环",
+        "paragraph_loop": "段落循环",
+        "restatement": "复述上文",
+        "format_runaway": "格式失控",
+        "garble": "乱码",
+        "rare": "生僻词堆砌",
+        "unnamed": "上游自报",
+    },
+    "en": {
+        "stuck": "stuck word",
+        "phrase_loop": "phrase loop",
+        "sentence_loop": "sentence loop",
+        "paragraph_loop": "paragraph loop",
+        "restatement": "restatement",
+        "format_runaway": "runaway format",
+        "garble": "garble",
+        "rare": "rare words",
+        "unnamed": "told by the upstream",
+    },
+}
+LURES: Mapping[Language, Mapping[str, str]] = {
+    "zh": {
+        "open_question": "开放问题",
+        "long_text": "长文写作",
+        "list_counting": "列表与计数",
+        "restatement": "多轮追问",
+        "json": "JSON 抽取",
+        "translation": "翻译",
+        "role_play": "角色扮演",
+        "code": "代码",
+    },
+    "en": {
+        "open_question": "open questions",
+        "long_text": "long texts",
+        "list_counting": "lists, counting",
+        "restatement": "follow-up turns",
+        "json": "JSON",
+        "translation": "translation",
+        "role_play": "role play",
+        "code": "code",
+    },
+}
+STANDINGS: Mapping[Language, Mapping[str, str]] = {
+    "zh": {
+        "doubled": "翻倍",
+        "worse": "变差",
+        "same": "正常",
+        "better": "变好",
+        "no_baseline": "暂无基线",
+        "too_few": "样本不足",
+    },
+    "en": {
+        "doubled": "doubled",
+        "worse": "worse",
+        "same": "as before",
+        "better": "better",
+        "no_baseline": "no baseline",
+        "too_few": "too few replies",
+    },
+}
+FAULTS: Mapping[Language, Mapping[str, str]] = {
+    "zh": {
+        "connect_failed": "连接失败",
+        "timeout_connect": "连接超时",
+        "timeout_first_text": "首字超时",
+        "timeout_idle": "中途停顿超时",
+        "timeout_total": "总时长超时",
+        "server_error": "服务端错误",
+        "broken_stream": "流中断",
+        "garbled_protocol": "协议错误",
+        "rate_limited": "限流",
+        "forbidden": "鉴权或模型名错误",
+        "rejected": "请求被拒",
+        "context_too_long": "上下文超长",
+        "empty_reply": "空回复",
+        "garble": "乱码",
+        "refusal": "拒答",
+        "length_in_reasoning": "思考耗尽长度",
+        "invalid_format": "格式错误",
+    },
+    "en": {
+        "connect_failed": "connection failed",
+        "timeout_connect": "connect timeout",
+        "timeout_first_text": "first text timeout",
+        "timeout_idle": "idle timeout",
+        "timeout_total": "total timeout",
+        "server_error": "server error",
+        "broken_stream": "broken stream",
+        "garbled_protocol": "protocol error",
+        "rate_limited": "rate limited",
+        "forbidden": "key or model name refused",
+        "rejected": "request rejected",
+        "context_too_long": "context too long",
+        "empty_reply": "empty reply",
+        "garble": "garble",
+        "refusal": "refusal",
+        "length_in_reasoning": "length used up by reasoning",
+        "invalid_format": "invalid format",
+    },
+}
+STEPS: Mapping[Language, Mapping[str, str]] = {
+    "zh": {"as_is": "原样", "unfenced": "去代码框", "balanced": "截取", "repaired": "修复"},
+    "en": {"as_is": "as it is", "unfenced": "fence removed", "balanced": "cut out", "repaired": "repaired"},
+}
+REASONS: Mapping[Language, Mapping[str, str]] = {
+    "zh": {
+        "cut_off": "被截断",
+        "no_json": "没有 JSON",
+        "fence": "代码框内语法错",
+        "prose": "夹杂文字",
+        "syntax": "语法错",
+        "schema": "不符合结构",
+        "content": "内容不对",
+        "repetition": "陷入循环",
+    },
+    "en": {
+        "cut_off": "cut off",
+        "no_json": "no JSON",
+        "fence": "broken in its fence",
+        "prose": "prose around",
+        "syntax": "syntax",
+        "schema": "schema broken",
+        "content": "wrong content",
+        "repetition": "looped",
+    },
+}
+LANGUAGES: Mapping[Language, Mapping[str, str]] = {
+    "zh": {"zh": "中文", "en": "英文"},
+    "en": {"zh": "Chinese", "en": "English"},
+}
+TEXT: Mapping[Language, Mapping[str, str]] = {
+    "zh": {
+        "title": "模型质量日报",
+        "all_well": "{n} 个模型都没有变差",
+        "none_judged": "昨晚没有可用的评测结果",
+        "too_few": "{names} 有效回复太少，无法与基线比较",
+        "some_worse": "{k} 个模型变差：{names}",
+        "no_baseline_yet": "{names} 还没有基线，本次只记录、不比较",
+        "models": "模型一览",
+        "model": "模型",
+        "standing": "结论",
+        "rate": "复读率",
+        "interval": "95 % 区间",
+        "baseline": "基线",
+        "judged": "有效回复",
+        "cost": "费用",
+        "tokens": "输出 token",
+        "mean_s": "平均用时",
+        "trend": "近 14 天复读率",
+        "trend_alt": "近 14 天各模型的夜间评测复读率",
+        "classes": "复读类型 × 模型",
+        "lures": "题型 × 模型",
+        "json": "结构化输出",
+        "json_note": "能解析、符合结构、内容正确，三者分开统计：",
+        "parsed": "能解析",
+        "valid": "符合结构",
+        "right": "内容正确",
+        "steps": "解析方式",
+        "reasons": "未通过的原因",
+        "changes": "与基线相比",
+        "up": "升至 {times} 倍",
+        "down": "降到 {times} 倍",
+        "flat": "差别在偶然范围内",
+        "sure": "置信度 {sure}",
+        "confirmed": "复测已确认",
+        "newly": "新增复读题 {n} 道",
+        "gone": "不再复读 {n} 道",
+        "served_changed": "厂商返回的模型名变了：{before} → {now}",
+        "samples": "最典型的坏回复",
+        "repeats": "重复 {n} 次",
+        "chars": "全文 {n} 字",
+        "alike": "另有 {n} 条相同的循环",
+        "question": "提问",
+        "no_samples": "昨晚没有复读的回复。",
+        "live": "昨日线上",
+        "live_note": "线上流量单独统计，不含评测请求。",
+        "live_calls": "回复数",
+        "faults": "未计入的请求",
+        "faults_note": "超时、限流、拒答等不算复读，也不进分母。",
+        "none": "无",
+        "run": "评测",
+        "suite": "题集 {name} {version}，{n} 题",
+        "detector": "检测器版本 {version}",
+        "took": "{start} 开始，用时 {minutes} 分钟",
+        "total_cost": "合计 {cost}",
+        "not_asked": "有题目没有问完：{detail}",
+        "pin": "确认这一晚正常后可设为基线：pointsman baseline pin {run}",
+        "more_models": "另有 {n} 个模型，见完整日报",
+        "of": "{k}/{n}",
+        "made": "生成于 {at}（{zone}）",
+        "unshown": "图中只画最需要关注的 8 个模型，未画出：{names}",
+        "empty_trend": "只有今天一个点，明天起显示曲线。",
+    },
+    "en": {
+        "title": "Model quality, daily",
+        "all_well": "No model is worse ({n} asked)",
+        "none_judged": "The night gave no usable result",
+        "too_few": "Too few replies to compare: {names}",
+        "some_worse": "{k} worse: {names}",
+        "no_baseline_yet": "No baseline yet for {names}: recorded, not compared",
+        "models": "Models",
+        "model": "Model",
+        "standing": "Standing",
+        "rate": "Repeat rate",
+        "interval": "95 % interval",
+        "baseline": "Baseline",
+        "judged": "Judged replies",
+        "cost": "Cost",
+        "tokens": "Tokens out",
+        "mean_s": "Mean time",
+        "trend": "Repeat rate over 14 days",
+        "trend_alt": "Repeat rate of each model in the nightly evaluation over 14 days",
+        "classes": "Kinds of repetition by model",
+        "lures": "Kinds of prompt by model",
+        "json": "Structured output",
+        "json_note": "Parsed, schema kept and content right are counted apart.",
+        "parsed": "parsed",
+        "valid": "schema kept",
+        "right": "content right",
+        "steps": "Read by",
+        "reasons": "What went wrong",
+        "changes": "Against the baseline",
+        "up": "up to {times}×",
+        "down": "down to {times}×",
+        "flat": "within chance",
+        "sure": "confidence {sure}",
+        "confirmed": "confirmed by a second run",
+        "newly": "{n} prompts newly repeat",
+        "gone": "{n} repeat no more",
+        "served_changed": "the vendor's model name changed: {before} → {now}",
+        "samples": "Worst replies",
+        "repeats": "said {n} times",
+        "chars": "{n} characters in all",
+        "alike": "{n} more with the same loop",
+        "question": "Asked",
+        "no_samples": "No reply repeated itself last night.",
+        "live": "Live traffic yesterday",
+        "live_note": "Counted apart: evaluation requests are not in it.",
+        "live_calls": "Replies",
+        "faults": "Requests not counted",
+        "faults_note": "Timeouts, rate limits and refusals are no repetition and not in the denominator.",
+        "none": "none",
+        "run": "Run",
+        "suite": "suite {name} {version}, {n} prompts",
+        "detector": "detector version {version}",
+        "took": "began {start}, took {minutes} min",
+        "total_cost": "{cost} in all",
+        "not_asked": "Some prompts were not asked: {detail}",
+        "pin": "If this night is sound, make it the baseline: pointsman baseline pin {run}",
+        "more_models": "{n} more models: see the full report",
+        "of": "{k}/{n}",
+        "made": "Made {at} ({zone})",
+        "unshown": "Only the eight models most in need of a look are drawn; not drawn: {names}",
+        "empty_trend": "One night so far; lines appear from tomorrow on.",
+    },
+}
+
+
+def name_of(kind: Mapping[Language, Mapping[str, str]], language: Language, word: str) -> str:
+    return kind[language].get(word, word)
+
+
+def sure_of(chance: float) -> str:
+    """How sure we are that a change is real, in per cent; never a round hundred."""
+    sure = 1 - chance
+    if sure >= 0.9999:
+        return "> 99.99%"
+    return f"{sure * 100:.{2 if sure >= 0.99 else 1 if sure >= 0.9 else 0}f}%"
+
+
+def money(amount: float, currency: str) -> str:
+    mark = {"CNY": "¥", "USD": "$", "EUR": "€"}.get(currency)
+    digits = 2 if amount >= 0.995 or amount == 0 else 3
+    return f"{mark}{amount:,.{digits}f}" if mark else f"{amount:,.{digits}f} {currency}"
