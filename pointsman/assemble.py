@@ -25,10 +25,12 @@ from breaker.gray_board import GrayBoard
 from breaker.guard import Guard
 from breaker.ports import StoreUnavailable
 from breaker.share import shares
+from detector import load_validators
 from fallback_phrases.catalog import load as load_phrases
 from pointsman.settings import Settings
 from router.api import RouterApp, build_app
 from router.auth import Keys
+from router.choose import remembered
 from router.journey import Deps
 from router.spend import share_spend
 from store.migrate import upgrade
@@ -158,7 +160,7 @@ async def _assemble(settings: Settings, stack: AsyncExitStack) -> Service:
         topology=topology,
         models=upstream,
         guard=guard,
-        shares=partial(shares, reduced_share=settings.breaker.reduced_share),
+        shares=remembered(partial(shares, reduced_share=settings.breaker.reduced_share)),
         catalog=load_phrases(),
         calls=calls,
         clock=clock,
@@ -166,6 +168,7 @@ async def _assemble(settings: Settings, stack: AsyncExitStack) -> Service:
         keys=keys,
         policy=settings.router,
         gray=gray,
+        validators=load_validators(on_error=_left_out),
         feedback=feedback,
     )
     spend = RedisSpend(link, clock, boot_id)
@@ -272,6 +275,10 @@ def _background(stack: AsyncExitStack, job: Coroutine[Any, Any, None], name: str
         log.error("background task %s does not end", name)
 
     stack.push_async_callback(end)
+
+
+def _left_out(name: str, error: Exception) -> None:
+    log.error("the validator plug-in %s cannot be loaded and is left out: %r", name, error)
 
 
 def _tell_if_dead(task: "asyncio.Task[None]") -> None:

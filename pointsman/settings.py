@@ -26,7 +26,7 @@ from pointsman.alert_settings import (
 from pointsman.mistakes import hint, mistake
 from pointsman.yaml_lines import Lines, Mistake, Path, SettingsError, dotted, read
 from router.policy import RouterPolicy
-from router.topology import KNOWN_SCENES, Candidate, Model, Route, Topology, WhenDown
+from router.topology import KNOWN_SCENES, Candidate, Logprobs, Model, Route, Topology, WhenDown
 from upstream.call import Endpoint, Timeouts
 
 __all__ = [
@@ -66,6 +66,14 @@ class ModelSettings(Part):
     endpoints: Annotated[list[EndpointSettings], Field(min_length=1)]
     """The first is primary, the others the same vendor's spares."""
     capabilities: frozenset[Capability] = frozenset()
+    logprobs: Logprobs = Logprobs.NEVER
+    """Which calls are asked for probabilities; needs the capability of that name."""
+
+    @model_validator(mode="after")
+    def _can_say(self) -> Self:
+        if self.logprobs is not Logprobs.NEVER and "logprobs" not in self.capabilities:
+            raise ValueError(f"logprobs: {self.logprobs.value} needs `logprobs` in capabilities")
+        return self
 
 
 class CandidateSettings(Part):
@@ -245,7 +253,13 @@ def _model(name: str, settings: ModelSettings) -> Model:
         )
         for e in settings.endpoints
     )
-    return Model(name=name, vendor=settings.vendor, endpoints=endpoints, capabilities=frozenset(settings.capabilities))
+    return Model(
+        name=name,
+        vendor=settings.vendor,
+        endpoints=endpoints,
+        capabilities=frozenset(settings.capabilities),
+        logprobs=settings.logprobs,
+    )
 
 
 def _route(name: str, settings: RouteSettings) -> Route:

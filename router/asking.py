@@ -6,10 +6,15 @@ Pure. Out: the body, and the names of the fields that were changed, for the clie
 from collections.abc import Mapping
 from typing import Any
 
+from detector.checks import Format, FormatKind, format_asked
+from detector.schema import example_in
 from router.context import restating, shortened
 from router.recipes import made_safe, with_rules
 from router.topology import Route
-from router.wire import ChatRequest, Kind
+from router.wire import ChatRequest, Kind, text_of
+
+ANY_JSON = {"type": ["object", "array"]}
+"""What a call of scene `structured` is due that names no format."""
 
 PLAIN_SCENES = frozenset({"structured", "auxiliary"})
 """Scenes whose text is not prose: the anti-repetition rules stay out unless a route asks for them."""
@@ -31,3 +36,19 @@ def prepared(
     if wanted is None:
         wanted = scene not in PLAIN_SCENES and not request.auxiliary
     return (with_rules(request.body, language) if wanted else request.body), ()
+
+
+def expected_of(request: ChatRequest, scene: str) -> Format | None:
+    """The form that the reply must have; None for free text and for calls that may answer by a tool."""
+    if request.kind is not Kind.CHAT:
+        return None
+    asked = request.body.get("response_format")
+    if asked is None:
+        named = scene == "structured" and not request.body.get("tools")
+        return Format(kind=FormatKind.JSON_OBJECT, schema=ANY_JSON) if named else None
+    return format_asked(asked, example_in(prompt_of(request.body, ("system", "developer", "user"))))
+
+
+def prompt_of(body: Mapping[str, Any], roles: tuple[str, ...]) -> str:
+    """What was said in these roles, one after another."""
+    return "\n".join(text_of(m.get("content")) for m in body["messages"] if m["role"] in roles)

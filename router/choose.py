@@ -6,7 +6,9 @@ Out: a model's name, or None when nobody may take traffic.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import lru_cache
 from random import Random
+from types import MappingProxyType
 
 from breaker.levels import Level
 from router.topology import Candidate
@@ -37,3 +39,17 @@ def choose(
         if able:
             return rng.choices([name for name, _ in able], weights=[share for _, share in able])[0]
     return None
+
+
+def remembered(shares: Shares) -> Shares:
+    """The same shares, worked out once for each standing of a route: levels move by the minute, requests come by the hundred."""
+
+    @lru_cache(maxsize=1024)
+    def known(candidates: tuple[Candidate, ...], standing: tuple[Level | None, ...]) -> Mapping[str, float]:
+        levels = {c.model: level for c, level in zip(candidates, standing, strict=True) if level is not None}
+        return MappingProxyType(dict(shares(candidates, levels)))
+
+    def asked(candidates: Sequence[Candidate], levels: Mapping[str, Level]) -> Mapping[str, float]:
+        return known(tuple(candidates), tuple(levels.get(c.model) for c in candidates))
+
+    return asked

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from base.clock import Clock
+from detector.checks import Validator
 from fallback_phrases.catalog import Catalog
 from router.auth import Keys
 from router.choose import Shares
@@ -49,6 +50,8 @@ class Deps:
     rests: Rests = field(default_factory=Rests)
     gray: GraySplits | None = None
     """Releases under way; None: there are none in this process."""
+    validators: tuple[Validator, ...] = ()
+    """Plug-ins that look at whole replies last."""
     feedback: FeedbackLog | None = None
     """None: POST /v1/feedback is answered with 501."""
     ready: Callable[[], bool] = lambda: True

@@ -3,25 +3,35 @@
 Pure: an attempt in, the same attempt out, or one with Fault.INVALID_FORMAT and what a retry may tell the model.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from base.faults import Fault
-from detector.checks import FailureKind, Format, check_reply
+from detector.checks import FailureKind, Format, Validator, check_reply
 from detector.structured import Parsed, Step, parse_structured
 from detector.verdict import CLEAN
 from router.sse import decode, encode
 from upstream.attempt import Attempt
+from upstream.shapes import NOT_JSON
 
 ANY_OBJECT = {"type": "object"}
 
 
-def formed(attempt: Attempt, expected: Format | None) -> tuple[Attempt, Parsed | None]:
-    """Judge the form of a reply that is otherwise good. A tool-only turn has no text to judge."""
-    if expected is None or attempt.fault is not None or not attempt.text.strip():
+def formed(
+    attempt: Attempt, expected: Format | None, validators: Sequence[Validator] = ()
+) -> tuple[Attempt, Parsed | None]:
+    """Judge the form of a reply that is otherwise good. A tool-only turn has no text to judge, but arguments."""
+    if attempt.fault is not None:
         return attempt, None
-    schema = expected.schema if expected.schema is not None else ANY_OBJECT
-    parsed = parse_structured(attempt.text, schema, expected.example, attempt.finish_reason)
+    if (broken := broken_arguments(attempt.body)) is not None:
+        return replace(attempt, fault=Fault.INVALID_FORMAT, detail=broken), None
+    if not attempt.text.strip() or (expected is None and not validators):
+        return attempt, None
+    parsed = None
+    if expected is not None:
+        schema = expected.schema if expected.schema is not None else ANY_OBJECT
+        parsed = parse_structured(attempt.text, schema, expected.example, attempt.finish_reason)
     failure = check_reply(
         attempt.text,
         tool_only=False,
@@ -31,11 +41,29 @@ def formed(attempt: Attempt, expected: Format | None) -> tuple[Attempt, Parsed |
         verdict=CLEAN,
         expected=expected,
         parsed=parsed,
+        validators=validators,
     )
     if failure is None:
-        return _with_text(attempt, parsed), parsed
+        return (_with_text(attempt, parsed) if parsed is not None else attempt), parsed
     fault = Fault.REFUSAL if failure.kind is FailureKind.REFUSAL else Fault.INVALID_FORMAT
     return replace(attempt, fault=fault, detail=failure.detail), parsed
+
+
+def broken_arguments(body: bytes) -> str | None:
+    """What is wrong with the arguments of a whole reply's tool calls; None when all can be read."""
+    if b'"tool_calls"' not in body:
+        return None
+    choices = decode(body).get("choices") or [{}]
+    calls = (choices[0].get("message") or {}).get("tool_calls") or ()
+    for call in calls:
+        function = call.get("function") if isinstance(call, dict) else None
+        said = function.get("arguments") if isinstance(function, dict) else None
+        if isinstance(said, str) and said.strip():
+            try:
+                decode(said)
+            except NOT_JSON as error:
+                return f"the arguments of tool call {function.get('name')!r} are not valid JSON: {error}"  # type: ignore[union-attr]
+    return None
 
 
 def _with_text(attempt: Attempt, parsed: Parsed) -> Attempt:

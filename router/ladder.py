@@ -39,11 +39,15 @@ class End(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tried:
-    """One attempt and where it was made; `endpoint` is an index into the model's endpoints."""
+    """One attempt and where it was made; `endpoint` is an index into the model's endpoints.
+
+    `changed`: the fields in which its call differed from what the request would have been sent as.
+    """
 
     model: str
     endpoint: int
     attempt: Attempt
+    changed: tuple[str, ...] = ()
 
 
 def switches(tried: Sequence[Tried]) -> int:

@@ -8,6 +8,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from base.faults import Fault
 from breaker.levels import Level
 from breaker.outcome import Outcome
+from detector.structured import Parsed
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 
@@ -25,6 +26,7 @@ class RouterMetrics:
         self.suppressed = Counter("suppressed_chars", "Looped text not shown", ("model",), **make)  # type: ignore[arg-type]
         self.hard_stops = Counter("hard_stops", "Streams stopped after long suppression", ("model",), **make)  # type: ignore[arg-type]
         self.parsed = Counter("parse_steps", "How structured replies were read", ("model", "step"), **make)  # type: ignore[arg-type]
+        self.parse_reasons = Counter("parse_reasons", "First fault of structured replies", ("model", "reason"), **make)  # type: ignore[arg-type]
         self.refused = Counter("refused", "Requests refused before routing", ("code",), **make)  # type: ignore[arg-type]
         self.log_failures = Counter("call_log_failures", "Rows the call log did not take", **make)  # type: ignore[arg-type]
         self.feedback = Counter("feedback", "What people said of replies", ("kind", "source", "result"), **make)  # type: ignore[arg-type]
@@ -40,6 +42,12 @@ class RouterMetrics:
             self.suppressed.labels(model).inc(suppressed_chars)
         if hard_stop:
             self.hard_stops.labels(model).inc()
+
+    def read_as(self, model: str, parsed: Parsed) -> None:
+        """How one structured reply was read, and the first thing that was wrong with it."""
+        self.parsed.labels(model, parsed.step.value if parsed.step else "failed").inc()
+        if parsed.reason is not None:
+            self.parse_reasons.labels(model, parsed.reason.value).inc()
 
     def request(self, route: str, status: int, fallback: str, elapsed_s: float, first_text_s: float | None) -> None:
         self.requests.labels(route, str(status), fallback).inc()

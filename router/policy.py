@@ -28,3 +28,5 @@ class RouterPolicy(BaseModel):
     """How long an endpoint rests after 401, 402, 403, 404: our key or model name must be mended first."""
     guard_auxiliary: bool = False
     """Whether calls marked auxiliary (titles, summaries) are guarded too."""
+    logprobs_sample_ratio: float = Field(default=0.05, ge=0.0, le=1.0)
+    """Part of the calls of a model with `logprobs: sample` that are asked for probabilities: enough for a trend, cheap."""

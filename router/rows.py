@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 from detector.verdict import Verdict
 from router.ladder import Tried
 from router.metrics import RouterMetrics
-from router.ports import FailedReply
+from router.ports import CallRow, FailedReply
 from router.redact import excerpt
+from router.tale import Tale
 from upstream.attempt import Attempt
 
 log = logging.getLogger("pointsman.router")
@@ -57,6 +58,32 @@ def with_version(told: dict[str, Any], tried: Tried) -> dict[str, Any]:
         for name, value in (("served", attempt.served_model), ("fingerprint", attempt.system_fingerprint))
         if value
     }
+
+
+def call_row(tale: Tale, status: int, elapsed_s: float) -> CallRow:
+    """The request's one row: no text."""
+    verdict, usage = tale.verdict(), tale.usage()
+    return CallRow(
+        request_id=tale.id,
+        at=tale.at,
+        app=tale.caller.app,
+        route=tale.route.name,
+        scene=tale.scene,
+        session=tale.request.session,
+        served_model=tale.served.name if tale.served else "",
+        fallback=tale.fallback,
+        status=status,
+        code=tale.code,
+        verdict=tale.verdict_word(),
+        loop_class=verdict.loop_class.value if verdict and verdict.loop_class else "",
+        attempts=tuple(map(with_version, tale.attempts(), tale.tried)),
+        metrics=numbers(verdict),
+        stream=tale.request.stream,
+        elapsed_ms=round(elapsed_s * 1000),
+        first_text_ms=None if tale.first_text_s is None else round(tale.first_text_s * 1000),
+        tokens_in=usage.prompt_tokens,
+        tokens_out=usage.completion_tokens,
+    )
 
 
 def numbers(verdict: Verdict | None) -> dict[str, float]:

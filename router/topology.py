@@ -7,7 +7,7 @@ from enum import StrEnum
 from breaker.share import RouteCandidate as Candidate
 from upstream.call import Endpoint, Timeouts
 
-__all__ = ["Candidate", "Model", "Route", "Topology", "WhenDown"]
+__all__ = ["Candidate", "Logprobs", "Model", "Route", "Topology", "WhenDown"]
 
 DEFAULT_TIMEOUTS = Timeouts()
 KNOWN_SCENES = frozenset({"chat", "qa", "copywriting", "cockpit", "structured", "auxiliary"})
@@ -20,6 +20,14 @@ class WhenDown(StrEnum):
     ERROR = "error"  # an honest 503 with Retry-After
 
 
+class Logprobs(StrEnum):
+    """Which calls of a model are asked for their probabilities, so that the signals of SPEC 2.6 can judge them."""
+
+    NEVER = "never"
+    SAMPLE = "sample"  # the router policy's `logprobs_sample_ratio` of them
+    ALWAYS = "always"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
     """A logical target the breaker counts. The first endpoint is primary, the others the same vendor's spares."""
@@ -29,6 +37,8 @@ class Model:
     endpoints: tuple[Endpoint, ...]
     capabilities: frozenset[str] = frozenset()
     """Of: json_schema, logprobs, prefill, repetition_penalty, min_p, stream_usage, tools."""
+    logprobs: Logprobs = Logprobs.NEVER
+    """They multiply what a stream costs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

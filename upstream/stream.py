@@ -92,7 +92,7 @@ class ReplyStream:
         if self._done and gated.finish_reason is None:
             gated.finish("")  # [DONE] without a finish reason: some vendors leave it out
         gated.hand_on()
-        if self._done or gated.stopped:
+        if self._done or gated.channels.stopped:
             await self._end(gated.fault)
 
     def _take(self, events: list[bytes], now: float) -> bool:
@@ -133,7 +133,8 @@ class ReplyStream:
     ) -> None:
         if self.attempt is not None:
             return
-        gated, gates = self._gated, self._gated.gates()
+        gated, channels = self._gated, self._gated.channels
+        gates = channels.gates()
         self.attempt = Attempt(
             started_at=self._started_at,
             elapsed_s=self._clock.monotonic_s() - self._limits.began,
@@ -143,17 +144,17 @@ class ReplyStream:
             detail=detail,
             retry_after_s=retry_after_s,
             reply=told,
-            text=gated.text(),
-            raw_text=gated.raw_text(),
+            text=channels.text(),
+            raw_text=channels.raw_text(),
             finish_reason=gated.finish_reason or None,
             usage=gated.usage,
             served_model=gated.model,
             system_fingerprint=str(gated.system),
-            verdict=gated.verdict(fault),
+            verdict=channels.verdict(fault),
             suppressed_chars=sum(gate.counters.suppressed_chars for gate in gates),
             held_chars=sum(gate.counters.held_chars for gate in gates),
-            recoveries=gated.recoveries(),
-            detector_errors=gated.detector_errors,
+            recoveries=channels.recoveries(),
+            detector_errors=channels.errors,
             hard_stop=any(gate.counters.hard_stops for gate in gates),
             stream=True,
         )

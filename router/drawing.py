@@ -1,0 +1,81 @@
+"""Which model and endpoint is asked next, out of those that may be: chance, levels, rests and tiers put together.
+
+Decides; reads levels and rests from memory, chance is handed in.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import ExitStack
+
+from breaker.levels import Level
+from breaker.share import SHUT
+from router.choose import choose
+from router.deps import Deps, Rung
+from router.ladder import Step, Tried, switches
+from router.topology import Model, Route
+
+
+def draw(deps: Deps, route: Route, tried: Sequence[Tried], levels: Mapping[str, Level]) -> tuple[Model, int] | None:
+    """Another model and its first endpoint that does not rest."""
+    passed = {t.model for t in tried}
+    failed = _failed_tiers(deps, route, tried)
+    while True:
+        name = choose(route.candidates, levels, tried=passed, shares=deps.shares, rng=deps.rng, failed_tiers=failed)
+        if name is None:
+            return None
+        model = deps.topology.models[name]
+        endpoint = awake(deps, model)
+        if endpoint is not None:
+            return model, endpoint
+        passed.add(name)
+
+
+def others_left(deps: Deps, route: Route, passed: Collection[str], levels: Mapping[str, Level]) -> bool:
+    """Whether anybody but `passed` may be asked."""
+    return any(
+        c.weight > 0
+        and c.model not in passed
+        and levels.get(c.model, Level.HEALTHY) not in SHUT
+        and awake(deps, deps.topology.models[c.model]) is not None
+        for c in route.candidates
+    )
+
+
+def by_permit(deps: Deps, route: Route, levels: Mapping[str, Level]) -> Rung | None:
+    """With a small chance, a recovering model that grants a permit."""
+    recovering = [c.model for c in route.candidates if levels.get(c.model) is Level.RECOVERING]
+    if not recovering or deps.rng.random() >= deps.policy.live_permit_ratio:
+        return None
+    model = deps.topology.models[deps.rng.choice(recovering)]
+    scope = ExitStack()
+    permit = scope.enter_context(deps.guard.permit(model.name, live=True))
+    if permit is None:
+        scope.close()
+        return None
+    return Rung(model=model, endpoint=0, step=Step.SWITCH, last=False, permit=permit, scope=scope)
+
+
+def rest_s(deps: Deps, route: Route, left_s: float) -> float | None:
+    """How long to wait until a resting endpoint of a usable model returns; None: not inside the deadline."""
+    levels, now = deps.guard.levels(), deps.clock.now_s()
+    waits = [
+        deps.rests.until(c.model, endpoint) - now
+        for c in route.candidates
+        if levels.get(c.model, Level.HEALTHY) not in SHUT
+        for endpoint in range(len(deps.topology.models[c.model].endpoints))
+    ]
+    soonest = min((w for w in waits if w > 0), default=None)
+    return soonest if soonest is not None and soonest < left_s - deps.policy.min_attempt_s else None
+
+
+def _failed_tiers(deps: Deps, route: Route, tried: Sequence[Tried]) -> frozenset[int]:
+    """Before the last change of model: the priorities already tried, so that one large tier cannot use up them all."""
+    if not tried or switches(tried) + 1 < deps.policy.max_switches:
+        return frozenset()
+    models = {t.model for t in tried}
+    return frozenset(c.priority for c in route.candidates if c.model in models)
+
+
+def awake(deps: Deps, model: Model) -> int | None:
+    """The model's first endpoint that does not rest."""
+    now, rests = deps.clock.now_s(), deps.rests
+    return next((i for i in range(len(model.endpoints)) if rests.until(model.name, i) <= now), None)
