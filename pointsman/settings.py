@@ -7,9 +7,9 @@ Nothing falls back quietly: a key that is not understood stops the start.
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path as File
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AnyHttpUrl, BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import AnyHttpUrl, BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 from breaker.policy import BreakerPolicy
 from detector.policy import GatePolicy
