@@ -7,7 +7,7 @@ Posture when a store is gone: the last document stays in force, counts stay here
 
 import asyncio
 import logging
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -83,6 +83,8 @@ class Guard:
         self.pool = self._leases.pool
         self.callbacks: list[Callable[[Transition], None]] = list(on_transition)
         self._silent_since: float | None = None
+        self.moves: Counter[tuple[str, Level, bool]] = Counter()
+        """Moves up that this replica was the one to write: by model, level, and whether they are obeyed."""
         self.open_cap_hits = 0
         """How often this replica, first of the fleet, found a model kept in service by `max_open_ratio`."""
         self.monitor_seen_at = float("-inf")
@@ -158,6 +160,11 @@ class Guard:
     def detector_suspect(self) -> bool:
         """Moves by ratio are held, because all models breached at once."""
         return self._hold is not None and self._server_now() < self._hold.until
+
+    @property
+    def resyncs(self) -> int:
+        """How often all kept counts were written anew, because the store may have lost some."""
+        return self._flusher.resyncs
 
     @property
     def store_down(self) -> bool:
@@ -324,11 +331,16 @@ class Guard:
         self._snapshots[moved.model] = moved
         self._local.forget(moved.model)
         if moved.transitions and moved.transitions[-1].epoch == moved.epoch:
+            self._count_move(moved.transitions[-1])
             self._unlogged.append(moved.transitions[-1])
             for tell in self.callbacks:
                 tell(moved.transitions[-1])
             await self._log_missed()
         return True
+
+    def _count_move(self, told: Transition) -> None:
+        if told.to_level.severity > told.from_level.severity and told.to_level is not Level.RECOVERING:
+            self.moves[told.model, told.to_level, told.enforced] += 1
 
     async def _log_missed(self) -> None:
         while self._unlogged:

@@ -27,6 +27,7 @@ from breaker.ports import StoreUnavailable
 from breaker.share import shares
 from detector import load_validators
 from fallback_phrases.catalog import load as load_phrases
+from pointsman.breaker_metrics import BreakerCollector
 from pointsman.settings import Settings
 from router.api import RouterApp, build_app
 from router.auth import Keys
@@ -123,11 +124,11 @@ async def _assemble(settings: Settings, stack: AsyncExitStack) -> Service:
     _background(stack, feedback.run(local), "feedback")
 
     topology = settings.topology()
-    evidence, lease = RedisEvidence(link, clock), RedisLease(link, clock)
+    evidence, lease, counts = RedisEvidence(link, clock), RedisLease(link, clock), RedisCounts(link, clock)
     guard = Guard(
         tuple(topology.models),
         settings.breaker,
-        RedisCounts(link, clock),
+        counts,
         BackedStates(RedisStates(link), settings.data_dir / "states.json"),
         RedisProbes(link, clock),
         lease,
@@ -190,6 +191,7 @@ async def _assemble(settings: Settings, stack: AsyncExitStack) -> Service:
         boot_id=boot_id,
         stack=stack,
     )
+    BreakerCollector(deps.metrics.registry, guard, counts, calls, moves)
     deps.ready = lambda: not service.draining
     return service
 

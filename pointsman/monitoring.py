@@ -18,6 +18,7 @@ from monitor.probes.runner import ProbeRunner
 from monitor.schedule import Schedule
 from pointsman.admin_token import admin_hashes
 from pointsman.assemble import Service
+from pointsman.breaker_alerts import ConditionWatch
 from pointsman.clockwork import ScheduledJobs, schedule_of
 from pointsman.console import fleet_of, operators_app
 from pointsman.doorkeeper import HeldTokens, keep_tokens
@@ -74,6 +75,8 @@ async def doors_of(service: Service, role: Role = Role.ALL) -> Doors:
         doors.append(Door(app=app, socket=listen(service.settings.address(admin=True))))
         _start_probes(service)
         await start_telling(service)
+        conditions = ConditionWatch(service.guard, service.deps.topology, service.desk, service.clock)
+        service.background(conditions.run(), "conditions")
         service.background(schedule.run(), "clock jobs")
     return Doors(service=service, doors=tuple(doors), new_token=token)
 

@@ -1,0 +1,74 @@
+"""Hands the breaker's conditions to the alert desk: suspect detector, flapping, phrase-only routes, a silent Redis.
+
+Every monitor process does it: the desk keeps one incident per condition, whoever fires it. A process fires what begins
+and resolves what ends while it looks; at its start it knows nothing, so it also resolves what ended while nobody looked.
+"""
+
+import logging
+
+from base.clock import Clock
+from breaker.conditions import STORE, Condition, ConditionKind
+from breaker.fleet import FLEET
+from breaker.guard import Guard
+from breaker.ports import StoreUnavailable
+from monitor.alerts.alert import Alert, AlertKind, Severity
+from monitor.ports import AlertDesk
+from router.topology import Topology
+
+log = logging.getLogger("pointsman")
+LOOK_S = 1.0
+KINDS = {
+    ConditionKind.DETECTOR_SUSPECT: (AlertKind.DETECTOR_SUSPECT, Severity.CRITICAL),
+    ConditionKind.FLAPPING: (AlertKind.FLAPPING, Severity.WARN),
+    ConditionKind.PHRASE_ONLY: (AlertKind.PHRASE_ONLY, Severity.CRITICAL),
+    ConditionKind.STORE_DOWN: (AlertKind.STORE_DOWN, Severity.CRITICAL),
+}
+SUBJECTS = {FLEET: "fleet", STORE: "Redis"}
+Key = tuple[ConditionKind, str]
+
+
+def alert_of(condition: Condition, at: float) -> Alert:
+    """The condition as an alert about a model, a route, the fleet or Redis."""
+    kind, severity = KINDS[condition.kind]
+    subject = SUBJECTS.get(condition.subject, condition.subject)
+    model = condition.subject if condition.kind is ConditionKind.FLAPPING else ""
+    return Alert(kind=kind, subject=subject, severity=severity, at=at, model=model, facts=dict(condition.numbers))
+
+
+class ConditionWatch:
+    """`once` looks and tells; `run` does so each second until cancelled."""
+
+    def __init__(self, guard: Guard, topology: Topology, desk: AlertDesk, clock: Clock) -> None:
+        self._guard, self._topology, self._desk, self._clock = guard, topology, desk, clock
+        self._told: dict[Key, bool] = {}
+
+    async def once(self) -> None:
+        """Raises StoreUnavailable; what was not told yet is told the next time."""
+        routes = {route.name: route.candidates for route in self._topology.routes.values()}
+        now_s, holding = self._clock.now_s(), {c.key: c for c in self._guard.conditions(routes)}
+        for key in self._known() | holding.keys() | self._told.keys():
+            holds = key in holding
+            if self._told.get(key) is holds:
+                continue
+            alert = alert_of(holding.get(key) or Condition(kind=key[0], subject=key[1]), now_s)
+            await (self._desk.fire(alert) if holds else self._desk.resolve(alert))
+            self._told[key] = holds
+
+    def _known(self) -> set[Key]:
+        """Every condition there may be."""
+        return {
+            (ConditionKind.DETECTOR_SUSPECT, FLEET),
+            (ConditionKind.STORE_DOWN, STORE),
+            *((ConditionKind.FLAPPING, model) for model in self._guard.models),
+            *((ConditionKind.PHRASE_ONLY, route) for route in self._topology.routes),
+        }
+
+    async def run(self) -> None:
+        while True:
+            try:
+                await self.once()
+            except StoreUnavailable as error:
+                log.info("conditions of the breaker wait to be told: %s", error)
+            except Exception:
+                log.exception("conditions of the breaker were not told")
+            await self._clock.sleep(LOOK_S)
