@@ -168,7 +168,7 @@ def _paused(here: GrayRelease, around: Around, policy: GrayPolicy, now_s: float)
     if here.reason not in SELF_MENDING:
         return here
     why = _cannot_judge(here, around, policy, now_s)
-    if here.reason is GrayReason.STABLE_SICK and why is GrayReason.NO_DATA:
+    if here.reason is not GrayReason.NO_DATA and why is GrayReason.NO_DATA:
         # Nothing was counted while it was paused: that the data is old says nothing yet.
         why = None
     if here.reason is GrayReason.SOURCE_FAILS and around.source_failures:

@@ -4,6 +4,7 @@ Acts: over the documents, their archive, the counts and the desk; decisions are 
 Every write is a compare-and-set, so two leaders, or a leader and a person, cannot both move a release.
 """
 
+import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -195,12 +196,14 @@ class GrayKeeper:
 
     async def version_changed(self, candidate: str, version: str) -> None:
         """A vendor changed what runs behind a candidate: its analysis begins anew (BREAKER.md, Gray release)."""
+        note = "the vendor changed the version"
         for here in (await self._store.load(tuple(self._models))).values():
             if here.candidate == candidate and here.stage.active and here.version != version:
-                await self.start(
-                    here.model, candidate, version=version, by_itself=here.by_itself, actor="monitor",
-                    note="the vendor changed the version",
-                )  # fmt: skip
+                again = self.start(
+                    here.model, candidate, version=version, by_itself=here.by_itself, actor="monitor", note=note
+                )
+                with contextlib.suppress(RefusedGray):  # one of the two is sick: the tick deals with that
+                    await again
 
     async def _moved(self, model: str, move: Callable[[GrayRelease, float], GrayRelease]) -> GrayRelease:
         def change(here: GrayRelease | None) -> GrayRelease:

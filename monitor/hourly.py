@@ -5,7 +5,7 @@ In:  the moment the hour was due.  Out: hourly and daily rows, findings, evidenc
 Doing the same hour twice changes nothing: rows are sums, findings and evidence have ids, alerts a key.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -47,11 +47,14 @@ class HourlyWatch:
         breaker: BreakerPolicy,
         policy: MonitorPolicy,
         clock: Clock,
+        on_change: Callable[[str, str], Awaitable[object]] | None = None,
     ) -> None:
-        """`asked`: of each model the name that each of its endpoints is asked for."""
+        """`asked`: of each model the name that each of its endpoints is asked for; `on_change` hears of a model's new
+        version."""
         self._asked, self._rollup, self._hours, self._findings = asked, rollup, hours, findings
         self._versions, self._evidence, self._desk = versions, evidence, desk
         self._breaker, self._policy, self._clock = breaker, policy, clock
+        self._on_change = on_change
 
     async def work(self, run: Run) -> None:
         """Roll up, then judge the hour that ended before `run` was due. Raises StoreUnavailable."""
@@ -83,6 +86,8 @@ class HourlyWatch:
         known = await self._versions.known(model)
         for version in changes(known, seen):
             await self._tell(change_finding(version, known, self._policy.abnormal_s))
+            if self._on_change is not None:
+                await self._on_change(model, version.name)
         # Kept last: a process that dies before it has told finds the change again.
         await self._versions.keep(seen)
 

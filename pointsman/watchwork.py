@@ -13,6 +13,7 @@ from monitor.hourly import HourlyWatch
 from monitor.rollup import DAY_S, HOUR_S, RollUp, Rollup
 from monitor.watch import SCENE, WEEK_S, FindingStore, figures, profile
 from pointsman.assemble import Service
+from pointsman.graywork import gray_keeper
 from store.redis_windows import RedisCounts
 from store.sql_findings import SqlFindings, SqlVersions
 from store.sql_rollups import SqlRollups
@@ -40,6 +41,7 @@ def hourly_watch(service: Service) -> HourlyWatch:
         settings.breaker,
         settings.monitor,
         service.clock,
+        gray_keeper(service).version_changed,
     )
 
 
