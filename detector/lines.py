@@ -116,7 +116,9 @@ def _item(stripped: str) -> tuple[str, bool]:
 def _counts(stripped: str) -> bool:
     """Whether a line that counts would be one of words, not of data."""
     digits = sum(map(str.isdigit, stripped))
-    return len(stripped) >= 12 and digits * 5 <= len(stripped) and "::" not in stripped and _LAYOUT.isdisjoint(stripped)
+    if len(stripped) < 12 or digits * 5 > len(stripped) or "::" in stripped:
+        return False
+    return _LAYOUT.isdisjoint(stripped) and any(map(str.isalpha, stripped))
 
 
 def _rotates(bodies: list[str], items: int) -> bool:

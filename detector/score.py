@@ -9,10 +9,9 @@ from dataclasses import replace
 
 from detector.finding import Finding
 from detector.fingerprint import fingerprint
-from detector.metrics import char_repeat, context_sim, duplicate_share
-from detector.prefilter import surely_clean
+from detector.metrics import char_repeat, context_sim
 from detector.profile import Profile, profile_of
-from detector.tail import LONG
+from detector.quiet import BLOCK, Quiet
 from detector.text import TOKEN, WORD
 from detector.verdict import Health, LoopClass, Metrics, Rule, Verdict
 from detector.watch import STEP, Watch
@@ -37,14 +36,9 @@ def score(
     began = timer() if timer else 0.0
     rules = profile_of(profile, repetition_allowed=repetition_allowed)
     watch = Watch(rules)
-    words = surely_clean(text)
-    if words is None:
-        found = scan(watch, text)
-    else:
-        watch.trigram = duplicate_share(words) if len(words) >= 24 else 0.0
-        found = watch.last_look(text)
+    found = scan(watch, text)
     if found is None:
-        metrics = Metrics(trigram_repeat=watch.trigram, cycle_count=watch.cycles)
+        metrics = Metrics(trigram_repeat=watch.metric(), cycle_count=watch.cycles)
         verdict = Verdict(metrics=metrics, profile=rules.name)
         if previous and not repetition_allowed:
             verdict = _restatement(verdict, text, previous, rules)
@@ -54,19 +48,20 @@ def score(
     return replace(verdict, cost_us=(timer() - began) * 1e6) if timer else verdict
 
 
-def scan(watch: Watch, text: str) -> Finding | None:
-    """Run the engine over a whole text; the first finding, or None."""
-    size, at = len(text), 0
-    for low in range(0, size, 2 * LONG):
-        part = text[low : low + 2 * LONG]
-        watch.push(part)
-        top = low + len(part)
-        while at + STEP <= top:
-            at += STEP
-            found = watch.check(at)
+def scan(watch: Watch, text: str, *, skip: bool = True) -> Finding | None:
+    """Run the engine over a whole text; the first finding, or None. `skip`: pass over what is surely clean."""
+    size = len(text)
+    last = size - size % STEP
+    watch.push(text)
+    quiet = Quiet(watch) if skip else None
+    for at in range(0, last, BLOCK):
+        stop = min(at + BLOCK, last)
+        if quiet is not None and quiet.passes(at, stop):
+            continue
+        for here in range(at + STEP, stop + 1, STEP):
+            found = watch.check(here)
             if found is not None:
                 return found
-        watch.trim(at)
     return watch.check(size, final=True) if size else None
 
 
@@ -79,7 +74,7 @@ def verdict_of(found: Finding, end: int, watch: Watch | None, profile: Profile, 
         health=Health.DEGENERATE,
         loop_class=found.loop_class,
         metrics=Metrics(
-            trigram_repeat=watch.trigram_of(tail),
+            trigram_repeat=watch.metric(tail),
             char_repeat=char_repeat(tail),
             cycle_count=repeats if found.period else watch.cycles,
         ),

@@ -8,17 +8,19 @@ from collections.abc import Iterator
 
 SHORT = 512  # longest unit the frequent check looks for
 LONG = 4096  # longest unit at all: 5 % of real loops pass 1,024 (DETECTION.md section 1)
+KEEP = 4 * LONG  # characters that any rule looks back
 
 
-def run_length(text: str, end: int, period: int) -> int:
-    """Length of the longest stretch ending at `end` that repeats with `period`. O(run)."""
-    low, step = period, period
+def run_length(text: str, end: int, period: int, floor: int = 0) -> int:
+    """Length of the longest stretch from `floor` or later up to `end` that repeats with `period`. O(run)."""
+    low, step, most = period, period, end - floor
     while (
-        low + step <= end and text[end - low - step : end - low] == text[end - low - step + period : end - low + period]
+        low + step <= most
+        and text[end - low - step : end - low] == text[end - low - step + period : end - low + period]
     ):
         low += step
         step *= 2
-    high = min(end, low + step)
+    high = min(most, low + step)
     while low < high:
         middle = (low + high + 1) >> 1
         if text[end - middle : end - low] == text[end - middle + period : end - low + period]:

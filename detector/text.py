@@ -9,9 +9,16 @@ import re
 _CJK = "\u3040-\u30ff\u3131-\u318e\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 _MARKS = "\u0300-\u036f\u064b-\u065f\u0591-\u05bd\u200d"
 CJK = re.compile(f"[{_CJK}]")
-TOKEN = re.compile(f"[{_CJK}]|[^\\W_{_CJK}](?:[^\\W_{_CJK}]|[{_MARKS}])*")
+_WORD = f"[^\\W_{_CJK}](?:[^\\W_{_CJK}]|[{_MARKS}])*"
+TOKEN = re.compile(f"[{_CJK}]|{_WORD}")
+_RUN = re.compile(f"[{_CJK}]+|{_WORD}")
+_INSIDE = re.compile(f"[^\\W_{_CJK}]|[{_MARKS}]")
 WORD = re.compile(r"[^\W_]")
-LIST_MARK = re.compile(r"\n[ \t]*(?:[-*+•·#>]+|\d+\s*[.)、:：])[ \t]*")
+# Bounded, so that `settled` can tell where one may still be going on.
+LIST_MARK = re.compile(r"\n[ \t]{0,40}(?:[-*+•·#>]+|\d{1,9}[ \t]{0,8}[.)、:：])[ \t]*")
+_OPEN_MARK = re.compile(r"\n[ \t]{0,40}(?:\d{1,9}[ \t]{0,8})?")
+_TYPOGRAPHIC = "‘’“”–—…"
+LONGEST_OPEN = 64  # characters that `settled` may leave for later; a longer word is cut
 _CODE_END = re.compile(r"[;{}()\[\],:=\\|>]\s*$")
 
 
@@ -25,9 +32,40 @@ def width(text: str) -> int:
 
 def tokens(text: str) -> list[str]:
     """The tokens of a text, casefolded; ASCII, the common case, takes a faster road to the same list."""
+    if not text.isascii():
+        text = unquoted(text, " ")
     if text.isascii():
         return spaced(text).split()
-    return TOKEN.findall(text.casefold())
+    out: list[str] = []
+    for run in _RUN.findall(text.casefold()):
+        # A run of CJK comes in one piece and is as many tokens as characters: findall's matches are the cost.
+        if run >= "\u3040" and CJK.match(run):
+            out.extend(run)
+        else:
+            out.append(run)
+    return out
+
+
+def unquoted(text: str, mark: str) -> str:
+    """`mark` for each typographic quote, dash and ellipsis: without them most English is ASCII, whose road is faster."""
+    for typographic in _TYPOGRAPHIC:
+        text = text.replace(typographic, mark)
+    return text
+
+
+def settled(text: str, low: int, end: int) -> int:
+    """Where between `low` and `end` the tokens are certain, whatever comes: before a word or list mark that may go on."""
+    least = max(low, end - LONGEST_OPEN)
+    stop = end
+    while stop > least:
+        char = text[stop - 1]
+        if not (char.isalnum() if char.isascii() else _INSIDE.match(char)):
+            break
+        stop -= 1
+    line = text.rfind("\n", least, end)
+    if line >= 0 and (mark := _OPEN_MARK.match(text, line, end)) and mark.end() == end:
+        return line
+    return end if stop == least and end - low >= LONGEST_OPEN else stop
 
 
 def spaced(text: str) -> str:

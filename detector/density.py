@@ -1,0 +1,116 @@
+"""Repetition told by statistics: nearly everything was said before, or is said with too few words or characters.
+
+In:  the tail of a text and its Recurrence, at every check.
+Out: the rule that holds for the second check in a row; `suspicious` says that text had better be held meanwhile.
+Thresholds: DETECTION.md section 1; tuned on the dev corpora and on public answers of strong models (docs/detection.md).
+"""
+
+from detector.metrics import char_repeat, duplicate_share, trigram_repeat
+from detector.profile import Profile
+from detector.recurrence import Recurrence
+from detector.runs import _SEPARATORS
+from detector.tail import KEEP
+from detector.text import WORD, plain_lines, shape, tokens
+from detector.verdict import Rule
+
+CHAR_STEP = 96  # characters between two looks at the last 120
+_CODE = "(){}[]=<>;_/\\|:@"
+_VERBATIM = 40  # trigrams in a row
+_FEW = 11  # different words in 32: healthy prose shows twice as many
+
+
+class Density:
+    """The statistical rules of one text."""
+
+    def __init__(self, profile: Profile, words: Recurrence) -> None:
+        self.profile = profile
+        self.suspicious = False
+        self.armed: Rule | None = None  # held one check ago
+        self._words = words
+
+    def look(self, buf: str, end: int, at: int, *, final: bool) -> Rule | None:
+        """Judge `buf` up to `end`, which is offset `at` of the text; a rule acts when it still holds one check later."""
+        p, words, rule = self.profile, self._words, None
+        self.suspicious = False
+        if words.score:
+            window = words.window()
+            if words.score >= 8 and len(window) >= 16 and _wordy(window):
+                rule = self._said_before(window, buf, end)
+            if rule is None and p.char_rule and len(window) >= 32 and len(set(window[-32:])) <= _FEW:
+                rule = self._vocabulary(window, buf, end)
+        if rule is None and p.char_rule and (final or at % CHAR_STEP == 0) and end >= 48:
+            rule = self._characters(buf, end)
+        if rule is None and _emoji(buf, end):
+            rule = Rule.SYMBOL
+        if rule is not None:
+            self.suspicious = True
+            if self.armed is not None or final:
+                return rule
+        self.armed = rule if rule is not None or at % CHAR_STEP == 0 or self.armed is not Rule.CHAR else self.armed
+        return None
+
+    def _said_before(self, window: list[str], buf: str, end: int) -> Rule | None:
+        words = self._words
+        share = duplicate_share(window) if len(window) >= 24 else 0.0
+        recent = duplicate_share(window[-50:])
+        going = words.score >= 20 or (words.score >= 12 and recent > 0.5)
+        near = shape(buf[max(0, end - 600) : end])
+        if going and near == "prose":
+            self.suspicious = True
+        dense = share > self.profile.trigram_repeat or (recent > 0.62 and words.score >= 24) or words.score >= 60
+        # Nearly everything was said before, in units longer than the window: a paragraph for the third time.
+        again = words.score >= 130 and near == "prose" and shape(buf[max(0, end - KEEP) : end]) == "prose"
+        # Far copies must be word for word: claims of a patent and steps of a proof share long phrases, too.
+        if share <= 0.4 and words.verbatim < _VERBATIM:
+            return None
+        if words.score >= 14 and (again or (dense and self._really(buf, end))):
+            return Rule.TRIGRAM
+        return None
+
+    def _really(self, buf: str, end: int) -> bool:
+        """Tables and code repeat by trade: there the wider, shape-aware value decides."""
+        tail = buf[max(0, end - 4800) : end]
+        kind = shape(tail)
+        limit = self.profile.trigram_repeat
+        if kind == "prose":
+            if tail[-720:].count("\n") < 4:
+                return True
+            words = tokens(plain_lines(tail[-720:]))[-120:]
+            return duplicate_share(words[-50:]) > 0.55 or duplicate_share(words) > min(limit, 0.5)
+        return trigram_repeat(tail, kind) > max(limit, 0.62)
+
+    def _vocabulary(self, window: list[str], buf: str, end: int) -> Rule | None:
+        """A rotation of few words in no fixed order shows in its vocabulary long before its trigrams fill up."""
+        tail = buf[max(0, end - 300) : end]
+        if not _wordy(window[-48:]) or sum(map(tail.count, _CODE)) > 0.02 * len(tail) or shape(tail) != "prose":
+            return None  # code and data get by on few names
+        self.suspicious = True
+        return Rule.TRIGRAM if len(window) >= 48 and len(set(window[-48:])) <= _FEW else None
+
+    def _characters(self, buf: str, end: int) -> Rule | None:
+        tail = buf[max(0, end - 120) : end]
+        distinct = len(set(tail))
+        # At most 0.65 * 0.65 of 22 + 9 + 5 letters, digits and marks, or of 120**0.92 CJK characters.
+        if distinct > (16 if tail.isascii() else 40):
+            return None
+        tail = buf[max(0, end - 720) : end]
+        if WORD.search(tail[-120:]) is None or shape(tail) != "prose":
+            return None
+        letters = sum(map(str.isalpha, tail[-120:]))
+        return Rule.CHAR if letters >= 60 and char_repeat(tail, "prose") > self.profile.char_repeat else None
+
+
+def _emoji(buf: str, end: int) -> bool:
+    """A flood of few different symbols that is no exact cycle: emoji sequences, mixed marks."""
+    if end < 160 or buf[end - 1].isalnum():
+        return False
+    tail = buf[end - 160 : end]
+    if tail.isascii() or WORD.search(tail) is not None:
+        return False
+    kinds = set(tail)
+    return len(kinds) <= 16 and len(kinds & _SEPARATORS) * 3 <= len(kinds)
+
+
+def _wordy(window: list[str]) -> bool:
+    """Whether words, not numbers, make up the window: dumps and matrices of numbers repeat by trade."""
+    return sum(map(str.isdigit, window)) * 5 < len(window) * 2

@@ -1,0 +1,141 @@
+"""Passes over the stretches of a whole text in which no rule can hold, in a fraction of the engine's time.
+
+In:  a Watch that holds the whole text, and the stretch to come.
+Out: whether it was passed over; if so the engine's memory is what it would be after checking it step by step.
+Says "surely clean", nothing else: whatever a rule can flag leaves one of these traces: token trigrams said again, a
+long run of marks, a word of many letters, lines that are equal but for their numbers, a window poor in characters.
+"""
+
+import math
+import re
+
+from detector.density import CHAR_STEP
+from detector.lines import Lines
+from detector.text import CJK, spaced, unquoted
+from detector.watch import Watch
+
+BLOCK = 512  # characters passed over at a time: 16 checks
+_LONGEST_WORD = 23  # four copies of a longer one pass the width of a cycle
+_MARKS = 48  # a run of marks that is not ASCII
+_BLANKS = " " * 72  # of ASCII: beside a word of 23 letters, three copies make a block of 100
+_MARKS_ONLY = re.compile(r"[\W_]{48,}")
+_LIST_MARKS = 3  # numbers in list marks leave no token
+_WORDLESS, _NO_WORD = " " * 120, re.compile(r"[\W\d_]{120,}")
+_NO_DIGITS = {ord(c): " " for c in "0123456789"}
+_DIGITS = re.compile(r"\d+")
+_MARKS_OF_LISTS = "•·、：，"
+_LOWER = bytes(range(256)).lower()
+_BARE = bytes(code for code in range(128) if not chr(code).isalpha() and code != 10)
+_LISTED = re.compile(r"\d|^[ \t]*[-*+•·#>\"'(\[]")
+_SAME = re.compile(r"([\W_])\1+")
+_LETTERS = 60  # fewer letters in a window are data, which the char rule leaves alone
+_EQUAL_LINES = 5
+_ITEMS = 8  # the fewest any profile asks for
+_SCORE = 14  # no statistical rule acts below
+_FEW = 11  # different words in 32
+
+
+class Quiet:
+    """Decides for one text, stretch by stretch."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        text = watch.buf
+        self._ascii = text.isascii()
+        self._blanks = _BLANKS
+        if not self._ascii:
+            self._blanks = " " * _MARKS
+            text = unquoted(text, "\0")  # no blank, which would make a list mark of what follows
+            self._ascii = text.isascii()
+        self._text = text
+        self._cjk = not self._ascii and CJK.search(text) is not None
+        watch.follow_lines = watch.follow_lines and _looping_lines(watch.buf, text)
+        self._never = watch.follow_lines
+
+    def passes(self, at: int, stop: int) -> bool:
+        """Pass over the text from check `at` to check `stop`, if no rule can hold at any check after `at` up to `stop`."""
+        watch, words = self._watch, self._watch.words
+        if self._never or watch.density.armed is not None or self._marked(at, stop) or self._poor(at, stop):
+            return False
+        mark = watch.token_at
+        new = watch.unread(stop)
+        if self._ordinary(new, stop - watch.token_at) and words.take(new, words.grams(new), _SCORE) is not None:
+            return True
+        watch.token_at = mark
+        return False
+
+    def _ordinary(self, new: list[str], left: int) -> bool:
+        """Whether the words are many and short; `left`: characters of a word that may go on after them."""
+        if not new or left > _LONGEST_WORD or max(map(len, new)) > _LONGEST_WORD:
+            return False
+        return not _few(self._watch.words.tokens[-47:] + new)
+
+    def _marked(self, at: int, stop: int) -> bool:
+        """Whether marks and blanks stand in a row for as long as the shortest run that any rule flags."""
+        low = max(0, at - 120)
+        piece = self._text[low:stop]
+        listed = piece.count("\n") >= _LIST_MARKS
+        if self._ascii or piece.isascii():
+            marks = spaced(piece)
+            return self._blanks in marks or (listed and _WORDLESS in marks.translate(_NO_DIGITS))
+        if listed and _NO_WORD.search(piece):
+            return True
+        return any(len(run) >= len(_BLANKS) or not run.isascii() for run in _MARKS_ONLY.findall(piece))
+
+    def _poor(self, at: int, stop: int) -> bool:
+        """Whether a window that the char rule looks at shows few different characters."""
+        text, most = self._text, 40 if self._cjk else 16
+        for end in range(at - at % CHAR_STEP + CHAR_STEP, stop + 1, CHAR_STEP):
+            if len(set(text[end - 72 : end])) > most:  # half the window is enough nearly always
+                continue
+            window = text[max(0, end - 120) : end]
+            kinds = len(set(window))
+            few = kinds <= 16 or (self._cjk and kinds <= 40 and kinds < _least(text, end, window))
+            if few and sum(map(str.isalpha, window)) >= _LETTERS:
+                return True
+        return False
+
+
+def _looping_lines(text: str, bare: str) -> bool:
+    """Whether the rules on lines would hold anywhere; asked of them only where lines are equal but for their numbers."""
+    if text.count("\n") < _EQUAL_LINES:
+        return False
+    if _equal(bare) < _EQUAL_LINES:
+        return False
+    listed = [line for line in text.split("\n") if _LISTED.search(line)]
+    if _equal("\n".join(listed)) < _EQUAL_LINES:
+        return False
+    rules = Lines()
+    for line in text.split("\n"):
+        rules.take(line)
+        if rules.counts(_ITEMS) or rules.rotates(_ITEMS, final=True):
+            return True
+    return False
+
+
+def _equal(text: str) -> int:
+    """How many lines that hold letters equal an earlier one, but for numbers, marks and case."""
+    if not text.isascii():
+        text = _DIGITS.sub("", text.casefold())
+        for mark in _MARKS_OF_LISTS:
+            text = text.replace(mark, "")
+    lines = text.encode("utf-8", "surrogatepass").translate(_LOWER, _BARE).split(b"\n")
+    return len(lines) - len(set(lines)) - max(0, lines.count(b"") - 1)
+
+
+def _least(text: str, end: int, window: str) -> float:
+    """Different characters under which the char rule may hold: 0.65 * 0.65 of what healthy text of this mix shows.
+
+    That is at most 36 letters, digits and marks, and n**0.92 of n CJK characters. Marks said twice in a row are left
+    out there, so that the rule's window reaches further back when there are any.
+    """
+    reach = _SAME.sub(r"\1", text[max(0, end - 720) : end])[-120:] if _SAME.search(window) else window
+    return 0.4225 * (math.pow(len(CJK.findall(reach)), 0.92) + 36)
+
+
+def _few(words: list[str]) -> bool:
+    """Whether 32 words in a row may be few different ones: any 48 hold 24 that begin at a multiple of 24."""
+    for at in range(0, len(words) - 23, 24):
+        if len(set(words[at : at + 24])) <= _FEW and sum(map(str.isdigit, words[at : at + 24])) < 20:
+            return True
+    return False

@@ -1,0 +1,101 @@
+"""Which token trigrams of a text were said before, and how densely of late.
+
+In:  the tokens of a text, in order, in portions of any size; the state after them does not depend on the portions.
+Out: how many trigrams of a portion were known, a running score of known against new ones, the last tokens.
+"""
+
+import math
+from itertools import count
+
+MEMORY = 1000  # tokens: a trigram said longer ago counts as new. Five copies of a paragraph of 200 words
+WINDOW = 120  # tokens the statistical rules look at (DETECTION.md section 1)
+_CAP = 400.0
+
+Gram = tuple[str, str, str]
+
+
+class Recurrence:
+    """Follows the tokens of one text in bounded memory.
+
+    `score` goes up 1 for a trigram said before and down 2 for a new one, never below 0: it is high where nearly all was
+    said before. `verbatim` counts the known trigrams in a row up to now.
+    """
+
+    def __init__(self) -> None:
+        self.tokens: list[str] = []
+        self.score = 0.0
+        self.verbatim = 0
+        self._last: dict[Gram, int] = {}  # where each trigram was said last, counted in tokens
+        self._count = 0
+
+    def window(self) -> list[str]:
+        """The last tokens, at most WINDOW."""
+        return self.tokens[-WINDOW:]
+
+    def grams(self, new: list[str]) -> list[Gram]:
+        """The trigrams that end in one of the `new` tokens."""
+        words = self.tokens[-2:] + new
+        return list(zip(words, words[1:], words[2:], strict=False))
+
+    def take(self, new: list[str], grams: list[Gram], ceiling: float = math.inf) -> int | None:
+        """Add `new` tokens, whose trigrams are `grams`; return how many of these were known.
+
+        With a `ceiling`: None, and nothing is changed, if the score would reach it on the way or if known trigrams stand
+        as copies do: in a row, as many as a unit that was said so long before would leave.
+        """
+        last, size = self._last, len(grams)
+        first = self._count + len(new) - size
+        # One pass at C speed: a new trigram gives back its own place, a known one where it was said before.
+        places = list(map(last.setdefault, grams, count(first)))
+        own = list(range(first, first + size))
+        where = self._again(grams, places, own) if places != own else []
+        weighed = self._weigh(where, first, size, ceiling)
+        if weighed is None:
+            for gram, place, at in zip(reversed(grams), reversed(places), reversed(own), strict=True):
+                if place == at:
+                    del last[gram]
+                elif place < first:
+                    last[gram] = place
+            return None
+        self.score, self.verbatim, known = weighed
+        self._count += len(new)
+        self.tokens += new
+        if len(self.tokens) > 4 * WINDOW:
+            del self.tokens[:-WINDOW]
+        if len(last) > 4 * MEMORY:
+            self._last = {gram: at for gram, at in last.items() if at >= self._count - MEMORY}
+        return known
+
+    def _again(self, grams: list[Gram], places: list[int], own: list[int]) -> list[tuple[int, int]]:
+        """(here, where it was said last) for each known trigram; notes that it was said here."""
+        last, where = self._last, []
+        for gram, place, at in zip(grams, places, own, strict=True):
+            if place != at:
+                where.append((at, last[gram]))
+                last[gram] = at
+        return where
+
+    def _weigh(
+        self, where: list[tuple[int, int]], first: int, size: int, ceiling: float
+    ) -> tuple[float, int, int] | None:
+        """Score, verbatim and number of known ones after `size` trigrams, those in `where` said (here, before)."""
+        score, verbatim, known, due = self.score, self.verbatim, 0, first
+        for at, before in where:
+            if at - before > MEMORY:
+                continue
+            if at > due:
+                score, verbatim = max(0.0, score - 2.0 * (at - due)), 0
+            due = at + 1
+            known += 1
+            verbatim += 1
+            score = min(score + 1.0, _CAP)
+            if score >= ceiling or (ceiling < _CAP and verbatim >= _copied(at - before)):
+                return None
+        if due < first + size:
+            score, verbatim = max(0.0, score - 2.0 * (first + size - due)), 0
+        return score, verbatim, known
+
+
+def _copied(unit: int) -> int:
+    """Known trigrams in a row at this distance without which no exact rule holds: three copies leave 2 * unit - 2."""
+    return max(1, 2 * unit - 2) if unit <= 4 else max(7, unit - 2)

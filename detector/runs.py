@@ -1,0 +1,131 @@
+"""Exact repetition at the end of a text: which copies of one unit are a loop, and from where a suspicion holds text.
+
+In:  a text, where it ends, whether more may come.
+Out: the Run that breaks a rule, or None; `hold_from`, where a hold must begin so that not too much is shown.
+Widths and copies: DETECTION.md section 1.
+"""
+
+from dataclasses import dataclass
+
+from detector.profile import Profile
+from detector.tail import KEEP, LONG, SHORT, periods, run_length
+from detector.text import TOKEN, WORD, width
+from detector.verdict import Rule
+
+HELD = 256  # most characters a gate holds: what is not certain by then would be shown all the same
+_SEPARATORS = frozenset("-=_.*#~+·—–…─━═│┃|┄┈ \t\r\n\u3000\u00a0\u2800")
+_FLOOD = 48  # shortest run of marks that is no decoration, if they are not ASCII
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """Copies of one unit up to the end of what was looked at; offsets within the text handed in."""
+
+    rule: Rule
+    period: int
+    start: int
+    end: int
+
+
+class Runs:
+    """Judges what a text ends in; `cycles` is the most copies of a unit of words seen so far."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+        self.cycles = 0
+        self.hold_from: int | None = None
+
+    def near(self, text: str, end: int, *, final: bool) -> Run | None:
+        """Units of up to SHORT characters."""
+        if end < 8:
+            return None
+        return self._judged(text, end, final, anchor=4 if final else 8, least=1, most=SHORT, tries=8)
+
+    def far(self, text: str, end: int, *, final: bool) -> Run | None:
+        """Units too long for the memory of trigrams."""
+        if end <= 2 * SHORT:
+            return None
+        return self._judged(text, end, final, anchor=48, least=SHORT, most=LONG, tries=4)
+
+    def _judged(
+        self, text: str, end: int, final: bool, *, anchor: int, least: int, most: int, tries: int
+    ) -> Run | None:
+        covered, floor = 0, max(0, end - KEEP)
+        for period in periods(text, end, anchor=anchor, least=least, most=most, tries=tries):
+            if 2 * period > end:
+                return None
+            if period * 2 <= covered or text[end - period : end] != text[end - 2 * period : end - period]:
+                continue
+            run = run_length(text, end, period, floor)
+            if covered and run <= covered:
+                continue
+            covered = max(covered, run)
+            unit = text[end - period : end]
+            begin = end - run + max(shown_limit(period), self._least(unit) - HELD)
+            self.hold_from = begin if self.hold_from is None else min(begin, self.hold_from)
+            rule = self._rule(unit, period, run, final, whole=run >= end - 2)
+            if rule is not None:
+                return Run(rule=rule, period=period, start=end - run, end=end)
+        return None
+
+    def _least(self, unit: str) -> int:
+        """Length from which a run of this unit is flagged, if it is one of symbols; 0 for words, which are found soon."""
+        return 0 if WORD.search(unit) else symbol_limit(unit, 0) * self.profile.symbols
+
+    def _rule(self, unit: str, period: int, run: int, final: bool, *, whole: bool) -> Rule | None:
+        """Which rule a run of `run` characters with this unit breaks."""
+        p, copies = self.profile, run // period
+        if WORD.search(unit) is None:
+            return Rule.SYMBOL if run >= symbol_limit(unit, copies) * p.symbols else None
+        size = width(unit)
+        # Rows of digits are pictures, matrices and dumps more often than loops.
+        lettered = any(map(str.isalpha, unit))
+        if copies >= p.cycle_count:
+            self.cycles = max(self.cycles, copies)
+            if size * copies >= p.cycle_width * (1 if lettered else 2):
+                return Rule.CYCLE
+        if copies >= p.block_copies and size >= p.block_width:
+            return Rule.BLOCK
+        if final:
+            return self._at_the_end(unit, period, run, size, lettered, whole=whole)
+        return self._stuck(unit, period, run, size, p.stuck_words, lettered, final=False)
+
+    def _at_the_end(self, unit: str, period: int, run: int, size: int, lettered: bool, *, whole: bool) -> Rule | None:
+        """What a text ends in may be shorter: nothing healthy comes after it."""
+        p, copies = self.profile, run // period
+        nearly = 2.5 if size >= 200 else 3
+        if run >= nearly * period and size >= 40 and p.block_copies <= 3:
+            return Rule.BLOCK
+        strict = p.stuck_words <= 10
+        if whole and period > 1 and copies >= 6 and size * copies >= 24 and strict:
+            return Rule.STUCK if len(TOKEN.findall(unit)) == 1 else Rule.CYCLE
+        if not lettered:
+            return Rule.STUCK if period <= 6 and copies >= max(20, p.stuck_words) else None
+        return self._stuck(unit, period, run, size, 7 if strict else p.stuck_words, lettered, final=True)
+
+    def _stuck(
+        self, unit: str, period: int, run: int, size: int, least: int, lettered: bool, *, final: bool
+    ) -> Rule | None:
+        """One word over and over; at the end of a text a few words, too."""
+        if not lettered or "\\" in unit:  # escapes of bytes in code
+            return None
+        if run < least * period or size * (run // period) < (28 if size > period else 48):
+            return None
+        words = TOKEN.findall(unit.casefold() if len(unit) < 64 else "")
+        return Rule.STUCK if len(words) == 1 or (final and words) else None
+
+
+def shown_limit(period: int) -> int:
+    """Characters of a loop that may be shown: two copies or 32, three copies of a unit over 100 (SPEC 2.5)."""
+    return max(32, 2 * period) if period <= 100 else 3 * period
+
+
+def symbol_limit(unit: str, copies: int) -> int:
+    """Least length of a run of symbols that is no decoration."""
+    if unit.isspace():
+        return 1000
+    if "|" in unit and "\n" in unit:
+        return 1000  # rows of a table or a form to be filled in
+    if set(unit) <= _SEPARATORS:
+        return 300 if len(unit) == 1 or "\n" in unit or copies >= 64 else 400
+    return 120 if unit.isascii() else _FLOOD
