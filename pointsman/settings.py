@@ -5,6 +5,7 @@ Raises SettingsError, which names every mistake with its line, and for an unknow
 Nothing falls back quietly: a key that is not understood stops the start.
 """
 
+import copy
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path as File
 from typing import Annotated, Any, Literal, Self
@@ -130,6 +131,8 @@ class Settings(Part):
     """None: SQLite in `data_dir`."""
     spool_max_bytes: Annotated[int, Field(ge=0, le=2**40)] = 256 * 2**20
     """Bytes of rows, and as many of transitions, that wait in `data_dir` while SQL is away; then the newest are dropped."""
+    workers: Annotated[int, Field(ge=1, le=64)] = 1
+    """Router processes on this machine behind one address; each is a replica like one on another machine."""
     time_scale: Annotated[float, Field(gt=0, le=10_000)] = 1.0
     """Divides every duration; only the demo uses anything but 1."""
     require_keys: bool = False
@@ -176,6 +179,10 @@ class Settings(Part):
         return Topology(models=models, routes=routes, scenes=KNOWN_SCENES | frozenset(self.scenes))
 
 
+MENDED_TRIES = 3
+"""A value whose removal uncovers another mistake is rare, and a chain of them rarer."""
+
+
 def load(file: File, environment: Mapping[str, str]) -> Settings:
     """Read and check `file`. Raises SettingsError, OSError."""
     return parse(file.read_text(encoding="utf-8-sig"), environment, name=str(file))
@@ -183,18 +190,49 @@ def load(file: File, environment: Mapping[str, str]) -> Settings:
 
 def parse(text: str, environment: Mapping[str, str], *, name: str = "") -> Settings:
     """Check `text` whole. Raises SettingsError with all mistakes at once."""
-    data, lines = read(text, environment, name)
+    mistakes: list[Mistake] = []
+    data, lines = read(text, environment, name, mistakes)
     if not isinstance(data, dict):
         raise SettingsError([Mistake(line=1, where="", what="must be a mapping: models, routes, …")], name)
-    try:
-        settings = Settings.model_validate(data)
-    except ValidationError as error:
-        raise SettingsError(
-            [mistake(dict(e), lines, Settings) for e in error.errors(include_url=False)], name
-        ) from None
-    if contradictions := list(_contradictions(settings, lines)):
-        raise SettingsError(contradictions, name)
+    settings, wrong = _validated(data, lines)
+    # What an unset variable left behind is one mistake, not two.
+    known = {m.where for m in mistakes}
+    mistakes += [m for m in wrong if m.where not in known]
+    if settings is not None:
+        mistakes += [m for m in _contradictions(settings, lines) if m.where not in known]
+    if mistakes or settings is None:
+        raise SettingsError(mistakes, name)
     return settings
+
+
+def _validated(data: dict[str, Any], lines: Lines) -> tuple[Settings | None, list[Mistake]]:
+    """The settings, without the values that were wrong, so that contradictions of the rest are found in the same go.
+
+    None: what is missing or wrong cannot be done without.
+    """
+    mistakes: list[Mistake] = []
+    for _ in range(MENDED_TRIES):
+        try:
+            return Settings.model_validate(data), mistakes
+        except ValidationError as error:
+            found = error.errors(include_url=False)
+        named = {m.where for m in mistakes}
+        fresh = [mistake(dict(e), lines, Settings) for e in found]
+        mistakes += [m for m in fresh if m.where not in named]
+        data = copy.deepcopy(data)
+        if not sum(_removed(data, e["loc"]) for e in found):
+            break
+    return None, mistakes
+
+
+def _removed(data: Any, path: Path) -> bool:
+    """Take the value at `path` out, so that its default stands in; False: there is nothing to take out."""
+    for part in path[:-1]:
+        try:
+            data = data[part]
+        except (KeyError, IndexError, TypeError):
+            return False
+    return isinstance(data, dict) and data.pop(path[-1], None) is not None
 
 
 def _contradictions(settings: Settings, lines: Lines) -> Iterator[Mistake]:

@@ -50,8 +50,13 @@ class Lines:
         return self.by_path.get(path, 1)
 
 
-def read(text: str, environment: Mapping[str, str], name: str = "") -> tuple[Any, Lines]:
-    """Parse `text`, replace `${NAME}` and `${NAME:-default}`. Raises SettingsError."""
+def read(
+    text: str, environment: Mapping[str, str], name: str = "", mistakes: list[Mistake] | None = None
+) -> tuple[Any, Lines]:
+    """Parse `text`, replace `${NAME}` and `${NAME:-default}`. Raises SettingsError.
+
+    `mistakes`: a list that takes names not set and keys given twice instead, so that the rest can be checked as well.
+    """
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
@@ -60,7 +65,9 @@ def read(text: str, environment: Mapping[str, str], name: str = "") -> tuple[Any
         raise SettingsError([Mistake(line=mark.line + 1 if mark else 0, where="", what=str(what))], name) from error
     reader = _Reader(environment)
     data = reader.value(root, ()) if root is not None else {}
-    if reader.mistakes:
+    if mistakes is not None:
+        mistakes += reader.mistakes
+    elif reader.mistakes:
         raise SettingsError(reader.mistakes, name)
     return data, Lines(by_path=reader.lines)
 

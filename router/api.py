@@ -92,7 +92,10 @@ def build_app(deps: Deps, *, lifespan: Any = None) -> RouterApp:
     @app.get("/metrics")
     async def metrics() -> Response:
         _gauges(deps)
-        return Response(deps.metrics.exposition(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        told = deps.metrics.exposition()
+        if deps.exposition is not None:
+            told = await deps.exposition(told)
+        return Response(told, media_type="text/plain; version=0.0.4; charset=utf-8")
 
     @app.post("/v1/responses")
     @app.post("/v1/messages")

@@ -1,6 +1,6 @@
 """What the router is handed, and the small records that its parts pass to each other."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from random import Random
@@ -54,6 +54,8 @@ class Deps:
     """Plug-ins that look at whole replies last."""
     feedback: FeedbackLog | None = None
     """None: POST /v1/feedback is answered with 501."""
+    exposition: Callable[[bytes], Awaitable[bytes]] | None = None
+    """From this worker's metrics to those of all workers of the machine; None: there is one worker."""
     ready: Callable[[], bool] = lambda: True
 
 

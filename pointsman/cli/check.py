@@ -13,8 +13,9 @@ DEFAULT_FILE = Path("pointsman.yaml")
 def check(file: Path = typer.Argument(DEFAULT_FILE, help="The configuration file.")) -> None:
     """Check FILE whole; every mistake is named with its line. Exit 0: it would start. 2: it would not."""
     settings = settings_or_exit(file)
-    models, routes = len(settings.models), len(settings.routes)
-    typer.echo(f"{file}: fine; {models} models, {routes} routes, {len(settings.alerts.channels)} alert channels")
+    parts = ((settings.models, "model"), (settings.routes, "route"), (settings.alerts.channels, "alert channel"))
+    told = ", ".join(f"{len(part)} {name}{'' if len(part) == 1 else 's'}" for part, name in parts)
+    typer.echo(f"{file}: fine; {told}")
 
 
 def settings_or_exit(file: Path) -> Settings:

@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from pydantic import SecretStr
 
 from pointsman.assemble import StartError, assembled, open_sql
 from pointsman.cli.check import DEFAULT_FILE, settings_or_exit
 from pointsman.logs import set_up
-from pointsman.monitoring import Role, doors_of
+from pointsman.monitoring import Doors, Role, doors_of
 from pointsman.settings import Settings
+from pointsman.worker_metrics import share_metrics
+from pointsman.workers import Worker, supervise, worker_of
 
 ConfigOption = typer.Option(DEFAULT_FILE, "--config", "-c", help="The configuration file.")
 
@@ -21,11 +24,18 @@ ConfigOption = typer.Option(DEFAULT_FILE, "--config", "-c", help="The configurat
 def serve(
     config: Path = ConfigOption,
     role: Role = typer.Option(Role.ALL, help="router: clients' port; monitor: operators' port, probes and alerts."),
+    workers: int | None = typer.Option(None, min=1, max=64, help="Router processes; else the file's `workers`."),
 ) -> None:
-    """Run the service until SIGTERM or Ctrl-C; then streams may finish."""
+    """Run the service until SIGTERM or Ctrl-C; then streams may finish. SIGHUP: read the configuration again."""
     settings = settings_or_exit(config)
     set_up(os.environ.get("POINTSMAN_LOG", "INFO"))
-    run_to_end(serving(settings, role))
+    if (worker := worker_of(os.environ)) is not None:
+        run_to_end(working(settings, worker))
+    elif (count := workers or settings.workers) > 1 and role is not Role.MONITOR:
+        # The workers' own loops are fast; the one that watches over them needs signals and pipes, not speed.
+        run_to_end(supervise(config, settings, role, count), fast=False)
+    else:
+        run_to_end(serving(settings, role))
 
 
 def migrate(config: Path = ConfigOption) -> None:
@@ -44,17 +54,32 @@ async def serving(settings: Settings, role: Role) -> None:
     """Open, listen, serve, drain, close. Prints the addresses. Raises StartError."""
     async with assembled(settings) as service:
         doors = await doors_of(service, role)
-        for url in doors.urls:
-            typer.echo(f"pointsman: listening on {url}")
-        if doors.new_token is not None:
-            typer.echo(f"pointsman: first admin token, shown once: {doors.new_token}")
+        typer.echo(_welcome(doors))
         await doors.serve()
 
 
-def run_to_end(what: Coroutine[Any, Any, None]) -> None:
-    """Run `what` on the fastest loop there is; a StartError is told in one line and exits with 1."""
+def _welcome(doors: Doors) -> str:
+    lines = [f"pointsman: listening on {url}" for url in doors.urls]
+    if doors.new_token is not None:
+        lines.append(f"pointsman: first admin token, shown once: {doors.new_token}")
+    return "\n".join(lines)
+
+
+async def working(settings: Settings, worker: Worker) -> None:
+    """One worker of several: what is common was opened by who started it. Raises StartError."""
+    settings = settings.model_copy(update={"redis_url": SecretStr(worker.redis_url)})
+    async with assembled(settings) as service:
+        doors = await doors_of(service, worker.role, worker.taken_socket())
+        if worker.role is Role.ROUTER:
+            share_metrics(service, worker)
+        worker.tell_ready("" if worker.role is Role.ROUTER else _welcome(doors))
+        await doors.serve()
+
+
+def run_to_end(what: Coroutine[Any, Any, None], *, fast: bool = True) -> None:
+    """Run `what`, on the fastest loop there is if `fast`; a StartError is told in one line and exits with 1."""
     try:
-        with asyncio.Runner(loop_factory=_loop()) as runner:
+        with asyncio.Runner(loop_factory=_loop() if fast else None) as runner:
             runner.run(what)
     except StartError as error:
         typer.echo(f"pointsman: {error}", err=True)

@@ -74,6 +74,8 @@ async def run_demo(*, live: bool) -> None:
         settings = parse(demo_yaml(scripted, real), os.environ)
         service = await stack.enter_async_context(assembled(settings))
         doors = await doors_of(service)
+        for note in _moved(doors):
+            typer.echo(note)
         typer.echo(_welcome(doors, settings, real is not None))
         if live:
             service.background(_show(service), "live view")
@@ -87,6 +89,16 @@ async def _real_model(stack: contextlib.AsyncExitStack) -> str | None:
         typer.echo(f"no small model here, going on with scripted upstreams: {error}")
         return None
     return model.base_url
+
+
+def _moved(doors: Doors) -> list[str]:
+    """One line for each wanted port that somebody else has."""
+    taken = [door.socket.getsockname()[1] for door in doors.doors]
+    return [
+        f"port {wanted} is taken by another program; using {got} instead"
+        for wanted, got in zip(WANTED_PORTS, taken, strict=True)
+        if got != wanted
+    ]
 
 
 def _welcome(doors: Doors, settings: Settings, real: bool) -> str:

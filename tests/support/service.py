@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,12 +46,14 @@ def settings_file(folder: Path, base_url: str, **more: Any) -> Path:
 
 
 @contextlib.asynccontextmanager
-async def running(file: Path, role: str = "all", env: Mapping[str, str] | None = None) -> AsyncIterator[Running]:
-    """`pointsman serve` until the block ends; then SIGTERM."""
+async def running(
+    file: Path, role: str = "all", env: Mapping[str, str] | None = None, more: Sequence[str] = ()
+) -> AsyncIterator[Running]:
+    """`pointsman serve` until the block ends; then SIGTERM. `more`: further options."""
     log = file.with_suffix(f".{role}.{os.urandom(3).hex()}.log")
     with log.open("wb") as errors:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "pointsman", "serve", "--config", str(file), "--role", role),
+            *(sys.executable, "-m", "pointsman", "serve", "--config", str(file), "--role", role, *more),
             stdout=asyncio.subprocess.PIPE,
             stderr=errors,
             env={**os.environ, **(env or {})},
@@ -76,7 +78,7 @@ async def _started(process: asyncio.subprocess.Process, doors: int) -> Running:
         line = (await process.stdout.readline()).decode()
         assert line, "the service ended before it listened"
         if "listening on" in line:
-            urls.append(line.split()[-1])
+            urls.append(line.split("listening on ")[1].split()[0])
     with contextlib.suppress(TimeoutError):
         line = (await asyncio.wait_for(process.stdout.readline(), 0.5)).decode()
         token = line.split()[-1] if "token" in line else ""

@@ -81,3 +81,39 @@ def test_the_example_file_would_start() -> None:
     text = Path("pointsman.example.yaml").read_text(encoding="utf-8")
     settings = parse(text, {"DASHSCOPE_API_KEY": "x", "DEEPSEEK_API_KEY": "y"})
     assert set(settings.topology().routes) == {"assistant", "extract"}
+
+
+def test_all_mistakes_are_told_at_once_whatever_their_kind() -> None:
+    text = """
+models:
+  a: {endpoints: [{base_url: "http://x/v1", model: m, api_key: "${NOT_SET}"}], vendr: v}
+routes:
+  chat: {candidates: [{model: b}], deadline_s: -1}
+drain_s: long
+"""
+    with pytest.raises(SettingsError) as caught:
+        parse(text, {})
+    told = [(m.line, m.where) for m in caught.value.mistakes]
+    assert sorted(told) == [
+        (3, "models.a.endpoints[0].api_key"),
+        (3, "models.a.vendr"),
+        (5, "routes.chat.candidates[0].model"),
+        (5, "routes.chat.deadline_s"),
+        (6, "drain_s"),
+    ]
+
+
+def test_one_mistake_is_told_once() -> None:
+    text = """
+models:
+  a: {endpoints: [{base_url: "${NOT_SET}", model: m}]}
+  b: {endpoints: [{base_url: nonsense, model: m}]}
+routes:
+  chat: {candidates: [{model: a}]}
+"""
+    with pytest.raises(SettingsError) as caught:
+        parse(text, {})
+    assert [m.where for m in caught.value.mistakes] == [
+        "models.a.endpoints[0].base_url",
+        "models.b.endpoints[0].base_url",
+    ]
