@@ -177,7 +177,7 @@ class ModelEndpoint:
         request = parse_chat(raw, headers, caller.app, PATHS[scope["path"]])
         route = deps.topology.route(request.route)
         if route is None:
-            raise UnknownRoute(f"no route named {request.route!r}; GET /v1/models lists them", param="model")
+            raise UnknownRoute(f"no route named {request.route[:128]!r}; GET /v1/models lists them", param="model")
         if request.scene is not None and not deps.topology.knows_scene(request.scene):
             known = ", ".join(sorted(deps.topology.scenes))
             raise BadRequest(f"unknown scene {request.scene!r}; use one of: {known}", param="x-pointsman-scene")

@@ -9,12 +9,16 @@ from typing import Any
 import msgspec
 
 from base.faults import Fault
+from detector.checks import LENGTH_FINISH_REASONS
 from upstream.attempt import Attempt
 
 TOP_P_FACTOR, TOP_P_FLOOR = 0.9, 0.5
 REPETITION_STEP, REPETITION_CAP = 0.1, 1.3
 FREQUENCY_STEP, FREQUENCY_CAP = 0.3, 1.0
 MIN_P = 0.05
+TIGHT_FACTOR, TIGHT_FLOOR = 0.75, 512
+ROOM_FACTOR, ROOM_CAP = 2, 32_768
+"""A reply cut off by its limit gets twice the room, once; the cap is what common models can write at all."""
 STRUCTURED_TEMPERATURE = 0.2
 MAX_STOPS = 4  # OpenAI's own limit
 _NGRAM_KIN = ("no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "dry_multiplier")
@@ -45,6 +49,8 @@ def changed(
     elif last.fault is Fault.INVALID_FORMAT and "messages" in body:
         text = _AGAIN.get(language, _AGAIN["en"]).format(why=last.detail[:200] or "invalid")
         out["messages"] = [*body["messages"], {"role": "user", "content": text}]
+        if last.finish_reason in LENGTH_FINISH_REASONS:
+            _with_room(out)
     return out
 
 
@@ -113,7 +119,17 @@ def _against_repetition(out: dict[str, Any], last: Attempt, capabilities: frozen
     else:
         penalty = (out.get("frequency_penalty") or 0.0) + FREQUENCY_STEP
         out["frequency_penalty"] = round(max(out.get("frequency_penalty") or 0.0, min(FREQUENCY_CAP, penalty)), 3)
+    for name in ("max_tokens", "max_completion_tokens"):
+        if isinstance(limit := out.get(name), int) and limit > TIGHT_FLOOR:
+            out[name] = max(TIGHT_FLOOR, int(limit * TIGHT_FACTOR))  # a loop runs to its limit
     _stop_at_unit(out, last)
+
+
+def _with_room(out: dict[str, Any]) -> None:
+    """It was cut off by its limit: the same limit would cut it off again."""
+    for name in ("max_tokens", "max_completion_tokens"):
+        if isinstance(limit := out.get(name), int):
+            out[name] = max(limit, min(limit * ROOM_FACTOR, ROOM_CAP))
 
 
 def _stop_at_unit(out: dict[str, Any], last: Attempt) -> None:

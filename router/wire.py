@@ -15,18 +15,17 @@ import msgspec
 
 from base.ids import short_hash
 from router.errors import BadRequest
+from router.fields import check_fields
+from router.messages import checked_messages
 
 _decode = msgspec.json.Decoder().decode
 _CJK = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _KANA = re.compile("[\u3040-\u30ff]")
 _WORD = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _LANGUAGE_PROBE_CHARS = 2_000  # a language shows within the first lines; a pasted book must not cost more
-_NUMBERS: tuple[tuple[str, float, float], ...] = (
-    ("temperature", 0.0, 2.0),
-    ("top_p", 0.0, 1.0),
-    ("frequency_penalty", -2.0, 2.0),
-    ("presence_penalty", -2.0, 2.0),
-)
+MAX_DEPTH = 100
+"""Lists and objects inside each other; JSON Schemas and tool results stay far below, and encoding must not run out of stack."""
+_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
 MAX_DEADLINE_S = 3_600.0
 
 
@@ -65,11 +64,11 @@ def parse_chat(raw: bytes, headers: Mapping[str, str], app: str = "", kind: Kind
     route = body.get("model")
     if not isinstance(route, str) or not route:
         raise BadRequest("`model` must be a non-empty string: the name of a route (GET /v1/models)", param="model")
-    messages = _messages(body) if kind is Kind.CHAT else []
-    _check_fields(body)
+    messages = checked_messages(body) if kind is Kind.CHAT else []
+    check_fields(body)
     if kind is Kind.EMBEDDINGS and body.get("stream"):
         raise BadRequest("`stream` must be absent: embeddings come whole", param="stream")
-    stream = body.get("stream") or False
+    stream = bool(body.get("stream"))
     purpose = _one_of(headers, "x-pointsman-purpose", ("auxiliary", "main"))
     fallback = _one_of(headers, "x-pointsman-fallback", ("none", "auto"))
     asked = headers.get("x-pointsman-session") or body.get("user")
@@ -117,28 +116,37 @@ def text_of(content: Any) -> str:
 def _object(raw: bytes) -> dict[str, Any]:
     try:
         body = _decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadRequest(f"the body is not valid JSON: {error}; send one UTF-8 JSON object") from error
+    except RecursionError:
+        raise BadRequest(_too_deep_told("the body")) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        why = "half of a surrogate pair (such as \\ud800) stands for no character" if _HALF.search(raw) else str(error)
+        raise BadRequest(f"the body is not valid JSON: {why}; send one UTF-8 JSON object") from error
     if not isinstance(body, dict):
         raise BadRequest("the body must be a JSON object")
+    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and (name := _too_deep(body)) is not None:
+        raise BadRequest(_too_deep_told(f"`{name[:64]}`"), param=name[:64])
     return body
 
 
-def _messages(body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    messages = body.get("messages")
-    if not isinstance(messages, list) or not messages:
-        raise BadRequest("`messages` must be a non-empty list of {role, content}", param="messages")
-    for at, message in enumerate(messages):
-        param = f"messages[{at}]"
-        if not isinstance(message, dict):
-            raise BadRequest(f"`{param}` must be an object with `role` and `content`", param=param)
-        if not isinstance(message.get("role"), str):
-            raise BadRequest(
-                f"`{param}.role` must be a string such as user, system or assistant", param=f"{param}.role"
-            )
-        if not isinstance(message.get("content"), str | list | None):
-            raise BadRequest(f"`{param}.content` must be a string, a list of parts or null", param=f"{param}.content")
-    return messages
+def _too_deep_told(what: str) -> str:
+    return f"{what} must not nest lists and objects deeper than {MAX_DEPTH}: flatten it"
+
+
+def _too_deep(body: dict[str, Any]) -> str | None:
+    """The name of the first field that nests too deep; level by level, so that no depth can exhaust the stack."""
+    for name, value in body.items():
+        level, depth = [value], 1
+        while level := [
+            inner
+            for holder in level
+            if isinstance(holder, dict | list)
+            for inner in (holder.values() if isinstance(holder, dict) else holder)
+            if isinstance(inner, dict | list)
+        ]:
+            depth += 1
+            if depth >= MAX_DEPTH:
+                return name
+    return None
 
 
 def _plain_text(body: Mapping[str, Any], kind: Kind) -> str:
@@ -153,35 +161,12 @@ def _plain_text(body: Mapping[str, Any], kind: Kind) -> str:
         raise BadRequest("`prompt` must be one non-empty string: send one request for each", param="prompt")
     if not isinstance(value, list) or not value:
         raise BadRequest("`input` must be a non-empty string or list", param="input")
+    for at, one in enumerate(value):
+        if isinstance(one, bool) or not isinstance(one, str | int | list):
+            raise BadRequest(
+                f"`input[{at}]` must be a string, or a token id, or a list of token ids", param=f"input[{at}]"
+            )
     return value[0] if isinstance(value[0], str) else ""
-
-
-def _check_fields(body: Mapping[str, Any]) -> None:
-    n = body.get("n")
-    if n is not None and (n != 1 or isinstance(n, bool)):
-        raise BadRequest("`n` must be 1: send one request for each reply wanted", param="n")
-    if not isinstance(body.get("stream"), bool | None):
-        raise BadRequest("`stream` must be true or false", param="stream")
-    for name, low, high in _NUMBERS:
-        value = body.get(name)
-        if value is None:
-            continue
-        if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-            raise BadRequest(f"`{name}` must be a number from {low:g} to {high:g}", param=name)
-    for name in ("max_tokens", "max_completion_tokens"):
-        value = body.get(name)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-            raise BadRequest(f"`{name}` must be a whole number of at least 1", param=name)
-    for name, kind, what in (
-        ("tools", list, "a list"),
-        ("stream_options", dict, "an object"),
-        ("response_format", dict, "an object"),
-        ("user", str, "a string"),
-        ("stop", (str, list), "a string or a list of strings"),
-    ):
-        value = body.get(name)
-        if value is not None and not isinstance(value, kind):
-            raise BadRequest(f"`{name}` must be {what}", param=name)
 
 
 def _user_texts(messages: list[dict[str, Any]]) -> tuple[str, str]:

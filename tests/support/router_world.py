@@ -55,6 +55,9 @@ class Says:
     retry_after_s: float | None = None
     error: Mapping[str, Any] | None = None
     detail: str = ""
+    finish: str = "stop"
+    calls: Sequence[Mapping[str, Any]] = ()
+    """Tool calls of a whole reply."""
 
 
 def looped(text: str = "", pieces: Sequence[str] = ()) -> Says:
@@ -146,8 +149,8 @@ def attempt_of(says: Says, endpoint: Endpoint, *, stream: bool) -> Attempt:
     if says.error is not None:
         reply = {"error": dict(says.error)}
     elif not stream and says.status == 200:
-        message = {"role": "assistant", "content": said}
-        choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
+        message = {"role": "assistant", "content": said} | ({"tool_calls": list(says.calls)} if says.calls else {})
+        choices = [{"index": 0, "message": message, "finish_reason": says.finish}]
         usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
         whole = {"id": "c1", "model": endpoint.upstream_model, "choices": choices, "usage": usage, "kept": True}
         body = json.dumps(whole).encode()
@@ -159,6 +162,7 @@ def attempt_of(says: Says, endpoint: Endpoint, *, stream: bool) -> Attempt:
         fault=says.fault,
         detail=says.detail,
         retry_after_s=says.retry_after_s,
+        finish_reason=says.finish,
         text=said,
         raw_text=said + " again and again and call 13812345678" if says.fault is Fault.REPETITION else said,
         reply=reply,

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from base.faults import Fault
+from detector.checks import Format, Validator
 from tests.support.router_world import Says, World, events, streamed_text
 
 SCHEMA = {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}
@@ -65,3 +66,54 @@ async def test_a_model_that_cannot_decode_by_schema_gets_it_in_its_prompt() -> N
 
 async def test_plain_requests_are_not_read_as_json() -> None:
     assert (await World({"a": [Says(text=WRONG)]}).ask()).json()["choices"][0]["message"]["content"] == WRONG
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_the_scene_structured_alone_is_due_json(stream: bool) -> None:
+    world = World({"a": [Says(text="Sure, I can do that."), Says(text="[1, 2]")]}, spares=())
+    response = await world.ask(stream=stream, headers={"x-pointsman-scene": "structured"})
+    said = streamed_text(response) if stream else response.json()["choices"][0]["message"]["content"]
+    assert said == "[1, 2]" and world.asked == ["a", "a"]
+
+
+async def test_tool_arguments_that_are_no_json_are_asked_again_once() -> None:
+    def calls(arguments: str) -> Says:
+        return Says(text="", calls=[{"id": "t", "type": "function", "function": {"name": "f", "arguments": arguments}}])
+
+    world = World({"a": [calls('{"x": '), calls('{"x": 1}')]}, spares=())
+    tools = [{"type": "function", "function": {"name": "f"}}]
+    response = await world.ask(tools=tools)
+    message = response.json()["choices"][0]["message"]
+    assert message["tool_calls"][0]["function"]["arguments"] == '{"x": 1}'
+    assert [n["fault"] for n in world.guard.noted] == [Fault.INVALID_FORMAT, None]
+    assert "arguments" in world.models.asked[1][1].body["messages"][-1]["content"]
+
+
+async def test_values_copied_from_the_prompts_example_are_told() -> None:
+    world = World({"a": [Says(text='{"name": "Ada Lovelace"}')]})
+    prompt = 'Answer like this: {"name": "Ada Lovelace"}. Who wrote the first compiler?'
+    messages = [{"role": "user", "content": prompt}]
+    response = await world.ask(stream=True, messages=messages, response_format={"type": "json_object"})
+    assert events(response)[-2]["pointsman"]["example_leak"] == ["$.name"]
+
+
+async def test_the_first_thing_wrong_with_json_is_counted_by_model() -> None:
+    world = World({"a": [Says(text=FENCED)]})
+    await world.ask(**ASKED)
+    told = world.deps.metrics.exposition().decode()
+    assert 'pointsman_parse_steps_total{model="a",step="unfenced"} 1.0' in told
+    assert 'pointsman_parse_reasons_total{model="a",reason="prose"} 1.0' in told
+
+
+async def test_a_plug_in_looks_last_at_whole_replies_and_a_crashing_one_costs_nothing() -> None:
+    def no_trains(text: str, expected: Format | None) -> str | None:
+        return "the reply speaks of trains" if "train" in text else None
+
+    def crashes(text: str, expected: Format | None) -> str | None:
+        raise ZeroDivisionError
+
+    world = World({"a": [Says(text="a train"), Says(text="a bus")]}, spares=())
+    world.deps.validators = (Validator(name="crash", check=crashes), Validator(name="trains", check=no_trains))
+    response = await world.ask()
+    assert response.json()["choices"][0]["message"]["content"] == "a bus"
+    assert "trains" in world.models.asked[1][1].body["messages"][-1]["content"]

@@ -237,3 +237,28 @@ async def test_a_silent_stream_is_kept_alive_by_comments_that_are_no_events() ->
         pytest.fail("no comment came")
     client.hang_up()
     await asyncio.wait_for(serving, 1.0)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+async def test_a_deadline_that_passes_in_the_middle_of_a_stream_ends_it_with_a_closing_line_and_the_truth(
+    language: str,
+) -> None:
+    late = down(Fault.TIMEOUT_TOTAL, pieces=["The train "])
+    world = World({"a": [late]}, names=("a",), spares=(), language=language)
+    response = await world.ask(stream=True)
+    got = events(response)
+    assert streamed_text(response).startswith("The train \n\n")
+    assert streamed_text(response).endswith(tuple(CATALOG.languages[language].closing))
+    assert got[-1] == "[DONE]" and got[-2]["choices"][0]["finish_reason"] == "stop"
+    assert (got[-2]["pointsman"]["fallback"], got[-2]["pointsman"]["code"]) == ("cut", "timeout_total")
+    assert world.guard.outcomes == ["a:failed"], "a late model is no good model"
+    assert world.log.calls[0].code == "timeout_total"
+
+
+async def test_at_the_deadline_who_forbade_fallbacks_or_got_tool_calls_gets_an_error_event() -> None:
+    late = down(Fault.TIMEOUT_TOTAL, pieces=["The train "])
+    world = World({"a": [late]}, names=("a",), spares=())
+    plain = await world.ask(stream=True, headers={"x-pointsman-fallback": "none"})
+    assert events(plain)[-1]["error"]["code"] == "timeout_total"
+    tools = World({"a": [Says(pieces=[], tools=True, fault=Fault.TIMEOUT_TOTAL)]}, names=("a",), spares=())
+    assert events(await tools.ask(stream=True))[-1]["error"]["code"] == "timeout_total"
