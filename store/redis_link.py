@@ -5,6 +5,7 @@ Nothing on the request path awaits this; do not await it in a task that is cance
 """
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from importlib.resources import files
 from typing import Any, TypeVar
@@ -90,8 +91,9 @@ class RedisLink:
         return await self.ask(lambda client: registered(keys=keys, args=args, client=client))
 
     async def close(self) -> None:
-        """Close the client's connections; a server that is gone makes no noise."""
-        try:
-            await self._client.aclose()
-        except FOREIGN:
-            return
+        """Close the client's connections, those to sentinels too; a server that is gone makes no noise."""
+        pool = getattr(self._client, "connection_pool", None)
+        manager = getattr(pool, "sentinel_manager", None)
+        for client in (self._client, *(manager.sentinels if manager is not None else ())):
+            with contextlib.suppress(*FOREIGN):
+                await client.aclose()
