@@ -34,6 +34,11 @@ class Telling:
     renderer: Renderer
     client: httpx.AsyncClient
     ack_key: bytes
+    clock: Clock
+
+    def incident_of(self, token: str) -> int | None:
+        """The incident that a link's token names."""
+        return acklink.read(self.ack_key, token, self.clock.now_s())
 
 
 async def start_telling(service: Service) -> Telling:
@@ -66,7 +71,7 @@ async def start_telling(service: Service) -> Telling:
     )
     service.background(notifier.run(), "alerts: decide")
     service.background(sender.run(), "alerts: send")
-    return Telling(renderer=renderer, client=client, ack_key=key)
+    return Telling(renderer=renderer, client=client, ack_key=key, clock=service.clock)
 
 
 def alert_client() -> httpx.AsyncClient:

@@ -41,11 +41,13 @@ class SqlOutbox:
         change = update(alert_outbox).where(alert_outbox.c.id == id, _free(now_s))
         return await self._changed(change.values(state=SENDING, owner=owner, claimed_until=until))
 
-    async def tried(self, letter: Letter, at: float, posts: int, result: str, detail: str) -> None:
-        values = {"letter_id": letter.id, "channel": letter.channel, "at": at, "posts": posts}
+    async def asked(
+        self, channel: str, at: float, posts: int, result: str, detail: str, *, letter: int = 0
+    ) -> None:  # fmt: skip
+        values = {"letter_id": letter, "channel": channel, "at": at, "posts": posts, "result": result}
         with answered():
             async with self._engine.begin() as connection:
-                await connection.execute(insert(alert_try), {**values, "result": result, "detail": detail})
+                await connection.execute(insert(alert_try), {**values, "detail": detail})
 
     async def posts(self, since: float) -> Mapping[str, int]:
         query = select(alert_try.c.channel, func.sum(alert_try.c.posts)).where(alert_try.c.at > since)

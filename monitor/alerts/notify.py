@@ -77,24 +77,28 @@ class Notifier:
         return filed
 
     async def _body(self, notice: Notice) -> Mapping[str, Any]:
-        """The notice as plain JSON: what the templates are given, and what the console shows of a delivery."""
         lead, dossier = notice.lead, Dossier()
         if self._dossiers is not None and lead.model:
             dossier = await self._dossiers.about(lead.model, lead.opened_at - LOOK_BACK_S)
-        body: Mapping[str, Any] = msgspec.to_builtins(
-            {
-                "id": notice.id,
-                "why": notice.why,
-                "at": notice.at,
-                "severity": notice.severity,
-                "step": notice.step,
-                "held": notice.held,
-                "lead": lead,
-                "firing": notice.firing[:KEPT_MEMBERS],
-                "over": notice.over[:KEPT_MEMBERS],
-                "firing_count": len(notice.firing),
-                "over_count": len(notice.over),
-                "dossier": dossier,
-            }
-        )
-        return body
+        return body_of(notice, dossier)
+
+
+def body_of(notice: Notice, dossier: Dossier | None = None) -> Mapping[str, Any]:
+    """The notice as plain JSON: what the templates are given, and what the console shows of a delivery."""
+    body: Mapping[str, Any] = msgspec.to_builtins(
+        {
+            "id": notice.id,
+            "why": notice.why,
+            "at": notice.at,
+            "severity": notice.severity,
+            "step": notice.step,
+            "held": notice.held,
+            "lead": notice.lead,
+            "firing": notice.firing[:KEPT_MEMBERS],
+            "over": notice.over[:KEPT_MEMBERS],
+            "firing_count": len(notice.firing),
+            "over_count": len(notice.over),
+            "dossier": dossier or Dossier(),
+        }
+    )
+    return body

@@ -90,7 +90,9 @@ class Outbox(Protocol):
         """Whether the letter is `owner`'s to send until then."""
         ...
 
-    async def tried(self, letter: Letter, at: float, posts: int, result: str, detail: str) -> None: ...
+    async def asked(self, channel: str, at: float, posts: int, result: str, detail: str, *, letter: int = 0) -> None:
+        """Note that the robot was asked so often, and what it said; `letter` 0: a test."""
+        ...
 
     async def posts(self, since: float) -> Mapping[str, int]:
         """How often each channel's robot was asked since then, by the whole fleet."""

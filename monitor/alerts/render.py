@@ -117,7 +117,7 @@ class Renderer:
 
     @staticmethod
     def _ref(body: Mapping[str, Any]) -> str:
-        return f"A{body['lead']['id']}"
+        return f"A{body['lead']['id']}" if body["lead"]["id"] else ""
 
     @staticmethod
     def _other(one: Mapping[str, Any], language: Language) -> dict[str, Any]:

@@ -126,7 +126,7 @@ class AlertSender:
             return
         message = self._message(mine, channel)
         said = await deliver(self._client, channel, message, self._clock.real_s(now_s))
-        await self._outbox.tried(mine[0], now_s, said.posts, said.result.value, said.detail)
+        await self._outbox.asked(channel.name, now_s, said.posts, said.result.value, said.detail, letter=mine[0].id)
         await self._settle(mine, channel, said, self._clock.now_s())
 
     async def _sayable(self, letters: Sequence[Letter], channel: Channel) -> list[Letter]:
@@ -178,7 +178,7 @@ class AlertSender:
             self.failed += len(given_up)
             await self._outbox.drop(given_up, "failed", f"{said.result}: {said.detail}")
         if news:
-            await self._desk.fire(self._broken(channel.name, now_s, said.detail))
+            await self._desk.fire(self.broken_alert(channel.name, now_s, said.detail))
 
     def _hopeless(self, letter: Letter, channel: Channel, said: Delivery) -> bool:
         """Another channel has a letter of its own, or the robot refused this one too often."""
@@ -192,10 +192,11 @@ class AlertSender:
 
     async def _works(self, channel: str, now_s: float) -> None:
         if await self._outbox.mended(channel):
-            await self._desk.resolve(self._broken(channel, now_s, ""))
+            await self._desk.resolve(self.broken_alert(channel, now_s, ""))
 
     @staticmethod
-    def _broken(channel: str, now_s: float, detail: str) -> Alert:
+    def broken_alert(channel: str, now_s: float, detail: str) -> Alert:
+        """What is fired when a robot refuses us, and resolved when it takes a message again."""
         return Alert(
             kind=AlertKind.ROBOT_BROKEN,
             subject=channel,

@@ -1,0 +1,187 @@
+"""The console's port over alerts: what the store keeps, with what mutes it now, and a test of each robot."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from starlette.routing import Route
+
+from base.clock import Clock
+from console.ack_page import ack_routes, runbook_routes
+from console.alerts_ports import AlertRoom, ChannelRow, DeliveryRow, EventRow, IncidentRow, Said, SilenceRow
+from console.ports import Audit
+from monitor.alerts.alert import AlertKind
+from monitor.alerts.budget import MINUTE_S, NO_ROBOT
+from monitor.alerts.channel import Channel, Result
+from monitor.alerts.deliver import deliver
+from monitor.alerts.mute import Muted, Silence, Window, muted
+from monitor.alerts.routing import Routing
+from monitor.alerts.sender import AlertSender
+from monitor.alerts.trial import trial_body
+from monitor.ports import AlertDesk
+from pointsman.assemble import Service
+from pointsman.runbooks import runbook
+from pointsman.telling import Telling
+from store.sql_alert_room import SqlAlertRoom, incident_row, silence_row
+from store.sql_notices import SqlNotices
+from store.sql_outbox import SqlOutbox
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceAlertRoom:
+    """One per process. `telling`: what sends, whose robots are tested."""
+
+    store: SqlAlertRoom
+    notices: SqlNotices
+    outbox: SqlOutbox
+    desk: AlertDesk
+    telling: Telling
+    configured: Sequence[Channel]
+    routing: Routing
+    windows: Sequence[Window]
+    clock: Clock
+
+    def kinds(self) -> Sequence[str]:
+        return [kind.value for kind in AlertKind]
+
+    def channel_names(self) -> Sequence[str]:
+        return [channel.name for channel in self.configured]
+
+    async def incidents(
+        self,
+        *,
+        open: bool | None = None,
+        model: str = "",
+        kind: str = "",
+        before: float | None = None,
+        limit: int = 100,
+    ) -> Sequence[IncidentRow]:
+        found = await self.store.incidents(open=open, model=model, kind=kind, before=before, limit=limit)
+        mutes = await self._mutes() if any(one.firing for one in found) else {}
+        return [incident_row(one, mutes.get(one.id)) for one in found]
+
+    async def incident(self, id: int) -> IncidentRow | None:
+        found = await self.store.incident(id)
+        return incident_row(found, (await self._mutes()).get(id)) if found is not None else None
+
+    async def _mutes(self) -> Mapping[int, Muted]:
+        now_s = self.clock.now_s()
+        silences = await self.notices.silences(now_s)
+        return muted(await self.notices.waiting(), silences, self.windows, self.clock.real_s(now_s))
+
+    async def events(self, id: int) -> Sequence[EventRow]:
+        return await self.store.events(id)
+
+    async def deliveries(
+        self, *, incident: int | None = None, state: str = "", channel: str = "", limit: int = 100
+    ) -> Sequence[DeliveryRow]:
+        return await self.store.deliveries(incident=incident, state=state, channel=channel, limit=limit)
+
+    async def ack(self, id: int, actor: str, text: str) -> bool:
+        return await self.store.ack(id, actor, text, self.clock.now_s())
+
+    async def unack(self, id: int, actor: str, text: str) -> bool:
+        return await self.store.unack(id, actor, text, self.clock.now_s())
+
+    async def note(self, id: int, actor: str, text: str) -> bool:
+        return await self.store.note(id, actor, text, self.clock.now_s())
+
+    async def close(self, id: int, actor: str, text: str) -> bool:
+        return await self.store.close(id, actor, text, self.clock.now_s())
+
+    async def silences(self, *, past: bool = False) -> Sequence[SilenceRow]:
+        return await self.store.silences(self.clock.now_s(), past=past)
+
+    async def silence(
+        self,
+        *,
+        kind: str,
+        model: str,
+        subject: str,
+        scene: str,
+        author: str,
+        reason: str,
+        starts_at: float | None,
+        minutes: float,
+    ) -> SilenceRow:
+        now_s = self.clock.now_s()
+        start = now_s if starts_at is None else max(now_s, starts_at)
+        made = Silence(
+            kind=kind,
+            model=model,
+            subject=subject,
+            scene=scene,
+            author=author,
+            reason=reason,
+            starts_at=start,
+            ends_at=start + minutes * 60,
+            created_at=now_s,
+        )
+        id = await self.store.silence(made)
+        row = silence_row(made, now_s)
+        return SilenceRow(
+            **{name: getattr(row, name) for name in SilenceRow.__dataclass_fields__ if name != "id"}, id=id
+        )
+
+    async def unsilence(self, id: int, actor: str) -> bool:
+        return await self.store.unsilence(id, actor, self.clock.now_s())
+
+    async def channels(self) -> Sequence[ChannelRow]:
+        now_s = self.clock.now_s()
+        robots, posts = await self.outbox.robots(), await self.outbox.posts(now_s - MINUTE_S)
+        waiting = await self.store.waiting_letters()
+        rows = []
+        for channel in self.configured:
+            robot = robots.get(channel.name, NO_ROBOT)
+            state = "broken" if robot.broken_at is not None else "resting" if now_s < robot.rest_until else "ok"
+            rows.append(
+                ChannelRow(
+                    name=channel.name,
+                    kind=channel.kind,
+                    language=channel.language,
+                    backup=self.routing.backup(channel.name) or "",
+                    state=state,
+                    detail=robot.detail if state != "ok" else "",
+                    since=robot.broken_at,
+                    posts_last_minute=posts.get(channel.name, 0),
+                    waiting=waiting.get(channel.name, 0),
+                )
+            )
+        return rows
+
+    async def test(self, channel: str, actor: str) -> Said:
+        robot = next((one for one in self.configured if one.name == channel), None)
+        if robot is None:
+            raise KeyError(channel)
+        now_s, began_s = self.clock.now_s(), self.clock.monotonic_s()
+        message = self.telling.renderer.message(trial_body(channel, actor, now_s), robot.language)
+        said = await deliver(self.telling.client, robot, message, self.clock.real_s(now_s))
+        await self.outbox.asked(channel, now_s, said.posts, said.result.value, said.detail)
+        if said.result is Result.OK and await self.outbox.mended(channel):
+            await self.desk.resolve(AlertSender.broken_alert(channel, self.clock.now_s(), ""))
+        took_s = self.clock.real_s(self.clock.monotonic_s() - began_s)
+        return Said(result=said.result.value, detail=said.detail, took_s=round(took_s, 3))
+
+
+def alert_room_of(service: Service, telling: Telling) -> ServiceAlertRoom:
+    """The room of this process."""
+    alerts, engine = service.settings.alerts, service.engine
+    zone = service.settings.monitor.timezone
+    return ServiceAlertRoom(
+        store=SqlAlertRoom(engine),
+        notices=SqlNotices(engine),
+        outbox=SqlOutbox(engine),
+        desk=service.desk,
+        telling=telling,
+        configured=alerts.all_channels(),
+        routing=alerts.routing(),
+        windows=tuple(window.window(zone) for window in alerts.maintenance),
+        clock=service.clock,
+    )
+
+
+def open_pages(room: AlertRoom, audit: Audit, telling: Telling) -> Sequence[Route]:
+    """Pages that a link in a message opens without a login."""
+    return [*ack_routes(room, audit, telling.incident_of), *runbook_routes(runbook)]
+
+
+_room: type[AlertRoom] = ServiceAlertRoom
