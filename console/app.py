@@ -46,7 +46,7 @@ class Desk:
 
 
 def build_console(make_site: Callable[[Sequence[str]], Site], desk: Desk, admin: ASGIApp) -> ASGIApp:
-    """The operators' application: pages, and `admin` (the JSON) below /admin and /healthz. `make_site` is told the pages."""
+    """The operators' application: pages, and `admin` (the JSON, and what opens without a login) below /admin, /ack, /runbooks, /healthz. `make_site` is told the pages."""
     site = make_site(_pages(desk))
 
     async def no_such(request: Request, _error: Exception) -> Response:
@@ -99,7 +99,9 @@ def _routes(site: Site, desk: Desk) -> Iterator[BaseRoute]:
 def _either(pages: ASGIApp, admin: ASGIApp) -> ASGIApp:
     async def app(scope, receive, send):  # type: ignore[no-untyped-def]
         path = scope.get("path", "")
-        inner = admin if path.startswith("/admin/") or path in ("/healthz", "/readyz") else pages
+        inner = (
+            admin if path.startswith(("/admin/", "/ack/", "/runbooks/")) or path in ("/healthz", "/readyz") else pages
+        )
         await inner(scope, receive, send)
 
     return app

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from breaker.ports import StoreUnavailable
+from console.alerts_api import alert_routes
 from console.api import build_admin
 from console.gatekeeper import Gate
 from console.gray_api import gray_routes
@@ -18,6 +19,7 @@ from monitor.alerts.sender import LEASE_NAME
 from monitor.probes.runner import ProbeRunner
 from monitor.schedule import Schedule
 from pointsman.admin_token import admin_hashes
+from pointsman.alert_room import alert_room_of, open_pages
 from pointsman.assemble import Service
 from pointsman.breaker_alerts import ConditionWatch
 from pointsman.clockwork import ScheduledJobs, schedule_of
@@ -26,7 +28,7 @@ from pointsman.doorkeeper import HeldTokens, keep_tokens
 from pointsman.fleet import SqlAudit
 from pointsman.graywork import grays_of
 from pointsman.serve import Door, listen, serve
-from pointsman.telling import start_telling
+from pointsman.telling import Telling, start_telling
 from pointsman.watchwork import KINDS, watched_of
 from store.sql_admin import SqlAdminLog
 from store.sql_admin_tokens import SqlAdminTokens
@@ -75,22 +77,23 @@ async def doors_of(service: Service, role: Role = Role.ALL, taken: socket.socket
     else:
         hashes, token = admin_hashes(service.settings.data_dir, os.environ)
         schedule = schedule_of(service)
-        app = _operators(service, HeldTokens(hashes), schedule)
+        telling = await start_telling(service)
+        app = _operators(service, HeldTokens(hashes), schedule, telling)
         doors.append(Door(app=app, socket=listen(service.settings.address(admin=True))))
         _start_probes(service)
-        await start_telling(service)
         conditions = ConditionWatch(service.guard, service.deps.topology, service.desk, service.clock)
         service.background(conditions.run(), "conditions")
         service.background(schedule.run(), "clock jobs")
     return Doors(service=service, doors=tuple(doors), new_token=token)
 
 
-def _operators(service: Service, tokens: HeldTokens, schedule: Schedule) -> Any:
+def _operators(service: Service, tokens: HeldTokens, schedule: Schedule, telling: Telling) -> Any:
     """Pages and admin JSON. Raises StartError."""
     service.background(keep_tokens(tokens, SqlAdminTokens(service.engine)), "admin tokens")
     fleet = fleet_of(service)
     audit = SqlAudit(log=SqlAdminLog(service.engine), clock=service.clock)
     gate = Gate(tokens)
+    alerts = alert_room_of(service, telling)
     jobs = ScheduledJobs(schedule=schedule, slots=SqlJobs(service.engine), clock=service.clock)
     app = build_admin(
         fleet,
@@ -99,10 +102,13 @@ def _operators(service: Service, tokens: HeldTokens, schedule: Schedule) -> Any:
         gate,
         [
             jobs_routes(jobs, audit, gate),
+            alert_routes(alerts, audit, gate),
             watch_routes(watched_of(service), gate, KINDS),
             gray_routes(grays_of(service), audit, gate),
         ],
     )
+
+    app.router.routes.extend(open_pages(alerts, audit, telling))
 
     @app.get("/healthz")
     async def healthz() -> dict[str, str]:

@@ -1,5 +1,7 @@
 """The alert desk kept in this process: for tests, and to see what a room would have told."""
 
+from dataclasses import replace
+
 from monitor.alerts.alert import Alert
 from monitor.alerts.incident import Change, Incident, fired, resolved
 from monitor.ports import AlertDesk
@@ -19,6 +21,9 @@ class MemoryDesk:
 
     async def fire(self, alert: Alert) -> None:
         self.fired.append(alert)
+        if alert.moment:
+            end = replace(alert, moment=False)
+            self._keep(end, resolved(self._find(end), end))
         over = [i for i in self.incidents if i.key == alert.key and not i.moment and (i.resolved_at or 0.0) >= alert.at]
         if not over:
             self._keep(alert, fired(self._find(alert), alert))

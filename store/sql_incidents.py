@@ -6,6 +6,7 @@ says itself which of its revisions people know (`told_revision`).
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Select, insert, select, update
@@ -34,6 +35,9 @@ class SqlAlertDesk:
         self._engine = engine
 
     async def fire(self, alert: Alert) -> None:
+        if alert.moment:
+            # What has ended is no condition any more: a gray release that was paused and is rolled back now.
+            await self._file(replace(alert, moment=False), resolved)
         await self._file(alert, fired)
 
     async def resolve(self, alert: Alert) -> None:

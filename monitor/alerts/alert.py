@@ -65,7 +65,7 @@ class Alert:
     scene: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
     moment: bool = False
-    """Tell of a moment although the kind may also hold (a gray release that was promoted)."""
+    """Tell of a moment although the kind may also hold (a gray release that was promoted). It ends what held until then."""
 
     @property
     def passes(self) -> bool:

@@ -18,7 +18,9 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from monitor.alerts.alert import AlertKind
 from monitor.alerts.channel import Language
-from monitor.alerts.words import CLASSES, GRAY, LEVELS, said
+from monitor.alerts.words import CLASSES, LEVELS, said
+from monitor.gray_report import REASONS as GRAY_REASONS
+from monitor.gray_report import STAGES as GRAY_STAGES
 
 LANGUAGES: tuple[Language, ...] = ("zh", "en")
 MOST_CHARS = 20_000
@@ -82,7 +84,8 @@ class Templates:
             "counts": lambda value: _counts(value, language),
             "pairs": lambda value: list(value.items()) if isinstance(value, Mapping) else [],
             "level_name": lambda value: said(LEVELS, value, language),
-            "gray": lambda value: said(GRAY, value, language),
+            "gray_stage": lambda value: said(GRAY_STAGES, value, language),
+            "gray_reason": lambda value: said(GRAY_REASONS, value, language),
             "as_is": lambda value: AsIs(re.sub(r"\n\s*\n", f"\n{_BLANK}\n", str(value))),
         }
         return made
@@ -91,7 +94,11 @@ class Templates:
         """Seconds since the epoch as a moment in the zone of the people on call."""
         if not isinstance(moment, int | float):
             return str(moment)
-        return f"{datetime.fromtimestamp(moment, UTC).astimezone(self._zone):%Y-%m-%d %H:%M:%S %Z}"
+        try:
+            here = datetime.fromtimestamp(moment, UTC).astimezone(self._zone)
+        except (OverflowError, ValueError, OSError):  # scaled time leaves the calendar behind
+            return f"{moment:.0f}"
+        return f"{here:%Y-%m-%d %H:%M:%S %Z}"
 
 
 def span(seconds: Any, language: Language) -> str:

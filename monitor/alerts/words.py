@@ -4,6 +4,7 @@ A name that is not listed here is said as it is: it is the word in logs, metrics
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 from breaker.explain import LEVEL_NAMES, NAMES
 from monitor.alerts.channel import Language
@@ -80,20 +81,8 @@ CLASSES: Mapping[Language, Mapping[str, str]] = {
         "format_runaway": "format runaway",
     },
 }
-GRAY: Mapping[Language, Mapping[str, str]] = {
-    "zh": {
-        "started": "已开始",
-        "stepped": "已放量",
-        "promoted": "已全量",
-        "stopped": "已停止",
-        "rolled_back": "已自动回退",
-        "paused": "已暂停",
-        "starving": "没有数据",
-    },
-    "en": {"rolled_back": "rolled back", "starving": "no data"},
-}
 
 
-def said(table: Mapping[Language, Mapping[str, str]], word: object, language: Language) -> str:
+def said(table: Mapping[Any, Mapping[Any, str]], word: object, language: Language) -> str:
     """The word in the reader's language; itself where there is none."""
     return table[language].get(str(word), str(word))

@@ -4,6 +4,7 @@ import typer
 
 from pointsman.cli import (
     admin,
+    alerts,
     baseline,
     check,
     demo,
@@ -33,6 +34,9 @@ app.command("simulate")(simulate.simulate)
 app.command("eval")(eval.evaluate)
 app.add_typer(baseline.app, name="baseline")
 app.add_typer(report.app, name="report")
+app.command("ack")(alerts.ack)
+app.command("silence")(alerts.silence)
+app.add_typer(alerts.app, name="alerts")
 app.add_typer(keys.app, name="keys")
 app.add_typer(admin.app, name="admin")
 app.add_typer(jobs.app, name="jobs")

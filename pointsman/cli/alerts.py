@@ -1,0 +1,232 @@
+"""`pointsman alerts`: what holds, taking it, silencing it, and whether the robots answer. Asked of a running monitor."""
+
+import json
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote, urlencode
+from zoneinfo import ZoneInfo
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from pointsman.cli.asking import TokenOption, UrlOption, asked
+
+app = typer.Typer(no_args_is_help=True, help="Alerts: list, take, silence; test the channels.")
+ReasonOption: str = typer.Option("taken", help="For the audit log.")
+ActorOption: str = typer.Option("", "--as", help="Who you are, where several share one token.")
+JsonOption: bool = typer.Option(False, "--json", help="As JSON, moments in seconds since the epoch.")
+
+
+@app.command("list")
+def list_alerts(
+    state: str = typer.Option("open", help="open, resolved or all."),
+    model: str = typer.Option("", help="Of this model."),
+    kind: str = typer.Option("", help="Of this kind."),
+    limit: int = typer.Option(50, min=1, max=1000),
+    as_json: bool = JsonOption,
+    url: str = UrlOption,
+    token: str = TokenOption,
+) -> None:
+    """Newest first."""
+    query = urlencode({"state": state, "model": model, "kind": kind, "limit": limit})
+    rows = asked("GET", url, f"/admin/alerts?{query}", token)["alerts"]
+    if as_json:
+        typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+        return
+    out = Table("alert", "kind", "about", "level", "state", "since", "told", "taken by")
+    for row in rows:
+        about = " ".join(part for part in (row["subject"], row["scene"]) if part)
+        held = f" ({row['muted']})" if row["muted"] else ""
+        told = "yes" if row["announced"] else "not yet"
+        since = moment(row["opened_at"])
+        out.add_row(row["ref"], row["kind"], about, row["stage"], row["state"] + held, since, told, row["acked_by"])
+    Console().print(out)
+
+
+@app.command()
+def show(
+    alert: str = typer.Argument(help="As in the message: A17."),
+    as_json: bool = JsonOption,
+    url: str = UrlOption,
+    token: str = TokenOption,
+) -> None:
+    """One alert: its figures, what happened to it, what was sent."""
+    told = asked("GET", url, f"/admin/alerts/{quote(alert)}", token)
+    if as_json:
+        typer.echo(json.dumps(told, ensure_ascii=False, indent=2))
+        return
+    here = told["alert"]
+    typer.echo(f"{here['ref']} {here['kind']} {here['subject']} {here['scene']}: {here['stage']}, {here['state']}")
+    for name, value in here["facts"].items():
+        typer.echo(f"  {name}: {value}")
+    out = Table("at", "what", "who", "words")
+    for event in told["events"]:
+        out.add_row(moment(event["at"]), event["event"], event["actor"], event["text"])
+    Console().print(out)
+    Console().print(_letters(told["deliveries"]))
+
+
+@app.command()
+def ack(
+    alert: str = typer.Argument(help="As in the message: A17."),
+    reason: str = ReasonOption,
+    actor: str = ActorOption,
+    url: str = UrlOption,
+    token: str = TokenOption,
+) -> None:
+    """Take an alert: it is repeated and escalated no more; its end is told all the same."""
+    _act(url, token, f"/admin/alerts/{quote(alert)}/ack", reason, actor)
+
+
+@app.command()
+def unack(
+    alert: str = typer.Argument(help="As in the message: A17."),
+    reason: str = typer.Option(..., help="For the audit log."),
+    actor: str = ActorOption,
+    url: str = UrlOption,
+    token: str = TokenOption,
+) -> None:
+    """Give an alert back: somebody else must take it."""
+    _act(url, token, f"/admin/alerts/{quote(alert)}/unack", reason, actor)
+
+
+@app.command()
+def note(
+    alert: str = typer.Argument(help="As in the message: A17."),
+    words: str = typer.Argument(help="What the next one should know."),
+    actor: str = ActorOption,
+    url: str = UrlOption,
+    token: str = TokenOption,
+) -> None:
+    """Write something down in an alert's timeline."""
+    _act(url, token, f"/admin/alerts/{quote(alert)}/note", words, actor)
+
+
+@app.command()
+def close(
+    alert: str = typer.Argument(help="As in the message: A17."),
+    reason: str = typer.Option(..., help="For the audit log."),
+    actor: str = ActorOption,
+    url: str = UrlOption,
+    token: str = TokenOption,
+) -> None:
+    """End by hand what nobody will report the end of: the model or the job is gone."""
+    _act(url, token, f"/admin/alerts/{quote(alert)}/close", reason, actor)
+
+
+@app.command()
+def silence(
+    reason: str = typer.Option(..., help="Why nobody is to be disturbed."),
+    kind: str = typer.Option("", help="Kind, or a glob."),
+    model: str = typer.Option("", help="Model, or a glob."),
+    subject: str = typer.Option("", help="Route, job or channel, or a glob."),
+    scene: str = typer.Option("", help="Scene, or a glob."),
+    everything: bool = typer.Option(False, "--everything", help="All alerts there are."),
+    minutes: float = typer.Option(60.0, min=1, help="For how long."),
+    actor: str = ActorOption,
+    url: str = UrlOption,
+    token: str = TokenOption,
+) -> None:
+    """Mute what matches for a while. The end of what was announced is told all the same."""
+    body = {"reason": reason, "kind": kind, "model": model, "subject": subject, "scene": scene, "minutes": minutes}
+    made = asked("POST", url, "/admin/silences", token, {**body, "everything": everything, "actor": actor})["silence"]
+    typer.echo(
+        f"silence {made['id']} until {moment(made['ends_at'])}; `pointsman alerts unsilence {made['id']}` ends it"
+    )
+
+
+@app.command()
+def unsilence(
+    id: int = typer.Argument(help="As `silences` shows it."),
+    reason: str = typer.Option("over", help="For the audit log."),
+    actor: str = ActorOption,
+    url: str = UrlOption,
+    token: str = TokenOption,
+) -> None:
+    """End a silence now."""
+    asked("POST", url, f"/admin/silences/{id}/end", token, {"reason": reason, "actor": actor})
+    typer.echo(f"silence {id} is over")
+
+
+@app.command()
+def silences(
+    past: bool = typer.Option(False, help="Those that are over too."), url: str = UrlOption, token: str = TokenOption
+) -> None:
+    """What is silenced, by whom, until when."""
+    out = Table("id", "state", "what", "by", "why", "until")
+    for row in asked("GET", url, f"/admin/silences?past={str(past).lower()}", token)["silences"]:
+        names = ("kind", "model", "subject", "scene")
+        what = ", ".join(f"{name}={row[name]}" for name in names if row[name]) or "everything"
+        out.add_row(str(row["id"]), row["state"], what, row["author"], row["reason"], moment(row["ends_at"]))
+    Console().print(out)
+
+
+@app.command()
+def channels(url: str = UrlOption, token: str = TokenOption) -> None:
+    """Every robot: does it work, who stands in for it, what waits."""
+    out = Table("channel", "kind", "state", "backup", "sent in the last minute", "waiting", "it said")
+    for row in asked("GET", url, "/admin/alert-channels", token)["channels"]:
+        counts = (str(row["posts_last_minute"]), str(row["waiting"]))
+        out.add_row(row["name"], row["kind"], row["state"], row["backup"], *counts, row["detail"])
+    Console().print(out)
+
+
+@app.command()
+def deliveries(
+    state: str = typer.Option("", help="pending, sending, sent, moved, failed, expired or no_channel."),
+    channel: str = typer.Option("", help="Of this channel."),
+    limit: int = typer.Option(50, min=1, max=1000),
+    url: str = UrlOption,
+    token: str = TokenOption,
+) -> None:
+    """What was sent where, newest first."""
+    query = urlencode({"state": state, "channel": channel, "limit": limit})
+    Console().print(_letters(asked("GET", url, f"/admin/deliveries?{query}", token)["deliveries"]))
+
+
+@app.command()
+def test(
+    channel: str = typer.Argument("", help="None: every channel."),
+    actor: str = ActorOption,
+    url: str = UrlOption,
+    token: str = TokenOption,
+) -> None:
+    """Send a real message and tell what the robot said. Exit 1: one of them did not take it."""
+    known = [row["name"] for row in asked("GET", url, "/admin/alert-channels", token)["channels"]]
+    if not known:
+        typer.echo("pointsman: no channel is configured under alerts.channels", err=True)
+        raise typer.Exit(1)
+    refused = 0
+    for name in [channel] if channel else known:
+        path = f"/admin/alert-channels/{quote(name, safe='')}/test"
+        said = asked("POST", url, path, token, {"reason": "test", "actor": actor})
+        words = f": {said['detail']}" if said["detail"] else ""
+        typer.echo(f"{name}: {said['result']}{words} ({said['took_s']:.2f} s)")
+        refused += said["result"] != "ok"
+    if refused:
+        raise typer.Exit(1)
+
+
+def _act(url: str, token: str, path: str, reason: str, actor: str) -> None:
+    here = asked("POST", url, path, token, {"reason": reason, "actor": actor})["alert"]
+    by = f", taken by {here['acked_by']}" if here["acked_by"] else ""
+    typer.echo(f"{here['ref']} {here['kind']} {here['subject']}: {here['state']}{by}")
+
+
+def _letters(rows: list[dict[str, Any]]) -> Table:
+    out = Table("filed", "channel", "why", "severity", "state", "tries", "detail")
+    for row in rows:
+        filed = moment(row["created_at"])
+        out.add_row(filed, row["channel"], row["why"], row["severity"], row["state"], str(row["tries"]), row["detail"])
+    return out
+
+
+def moment(at: float | None) -> str:
+    """In UTC, for a terminal."""
+    if at is None:
+        return ""
+    try:
+        return datetime.fromtimestamp(at, ZoneInfo("UTC")).strftime("%Y-%m-%d %H:%M:%SZ")
+    except (OverflowError, ValueError):  # scaled time leaves the calendar behind
+        return f"{at:.0f}"
