@@ -51,7 +51,7 @@ class AlertSender:
     ) -> None:
         self._outbox, self._desk, self._lease, self._owner = outbox, desk, lease, owner
         self._channels = {channel.name: channel for channel in channels}
-        self._routing, self._renderer, self._client, self._clock = routing, renderer, client, clock
+        self._routing, self.renderer, self._client, self._clock = routing, renderer, client, clock
         self._policy = policy or AlertPolicy()
         self.sent = 0
         self.failed = 0
@@ -134,7 +134,7 @@ class AlertSender:
         out = []
         for letter in letters:
             try:
-                self._renderer.message(letter.body, channel.language)
+                self.renderer.message(letter.body, channel.language)
             except Exception as error:
                 self.failed += 1
                 log.exception("alert %s cannot be rendered", letter.alert_id)
@@ -145,8 +145,8 @@ class AlertSender:
 
     def _message(self, letters: Sequence[Letter], channel: Channel) -> Message:
         if len(letters) == 1:
-            return self._renderer.message(letters[0].body, channel.language)
-        return self._renderer.digest([letter.body for letter in letters], channel.language)
+            return self.renderer.message(letters[0].body, channel.language)
+        return self.renderer.digest([letter.body for letter in letters], channel.language)
 
     async def _settle(self, letters: Sequence[Letter], channel: Channel, said: Delivery, now_s: float) -> None:
         ids = [letter.id for letter in letters]
