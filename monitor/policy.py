@@ -50,6 +50,18 @@ class MonitorPolicy(BaseModel):
         return Cron(getattr(self, name), self.timezone)
 
 
+class FeedbackPolicy(BaseModel):
+    """What complaints lead to; how many people and what chance are the breaker's `complaint_users`, `complaint_chance`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    trailing_days: Annotated[int, Field(ge=1, le=30)] = 7  # the model's own days that a day is compared with
+    clean_days: Annotated[int, Field(ge=1, le=30)] = 3  # in a row; then a model leaves the anomaly list by itself
+    samples: Annotated[int, Field(ge=1, le=50)] = 10  # complaints kept with an entry
+    burst_s: Annotated[float, Field(ge=60, le=3_600)] = 600.0  # complaints filed within so long make a burst
+    burst_asked_s: Annotated[float, Field(ge=600, le=86_400)] = 7_200.0  # about replies no older than that
+
+
 class RetentionPolicy(BaseModel):
     """How long rows are kept, and how many at most: whichever comes first. Excerpts of replies go before their calls."""
 

@@ -13,8 +13,8 @@ from base.clock import Clock
 from console.jobs_api import ClockJobs
 from monitor.jobs import Job, JobRun, Run, Tick
 from monitor.schedule import Schedule, told
+from pointsman import feedbackwork, graywork
 from pointsman.assemble import Service
-from pointsman.graywork import TICK_S, gray_keeper
 from pointsman.nightly import evaluate_job
 from pointsman.reporting import report_job
 from pointsman.retention import forget_old
@@ -46,6 +46,7 @@ def jobs_of(service: Service) -> Sequence[Job]:
     watch = hourly_watch(service)
     return (
         Job(name="hourly", cron=when("hourly"), work=watch.work, catch_up_s=2 * 3_600.0, backoff_s=60.0),
+        Job(name="feedback", cron=when("feedback"), work=feedbackwork.feedback_watch(service).close_day),
         Job(name="retention", cron=when("retention"), work=_retention(service)),
         Job(name="heartbeat", cron=when("heartbeat"), work=heartbeat(service)),
         *nights,
@@ -54,7 +55,10 @@ def jobs_of(service: Service) -> Sequence[Job]:
 
 def ticks_of(service: Service) -> Sequence[Tick]:
     """What the leader repeats."""
-    return (Tick(name="gray", every_s=TICK_S, work=gray_keeper(service).tick),)
+    return (
+        Tick(name="gray", every_s=graywork.TICK_S, work=graywork.gray_keeper(service).tick),
+        Tick(name="complaints", every_s=feedbackwork.TICK_S, work=feedbackwork.feedback_watch(service).tick),
+    )
 
 
 def _retention(service: Service) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 from breaker.ports import StoreUnavailable
 from console.alerts_api import alert_routes
+from console.anomalies_api import anomaly_routes
 from console.api import build_admin
 from console.gatekeeper import Gate
 from console.gray_api import gray_routes
@@ -25,6 +26,7 @@ from pointsman.breaker_alerts import ConditionWatch
 from pointsman.clockwork import ScheduledJobs, schedule_of
 from pointsman.console import fleet_of, operators_app
 from pointsman.doorkeeper import HeldTokens, keep_tokens
+from pointsman.feedbackwork import anomalies_of
 from pointsman.fleet import SqlAudit
 from pointsman.graywork import grays_of
 from pointsman.serve import Door, listen, serve
@@ -105,6 +107,7 @@ def _operators(service: Service, tokens: HeldTokens, schedule: Schedule, telling
             alert_routes(alerts, audit, gate),
             watch_routes(watched_of(service), gate, KINDS),
             gray_routes(grays_of(service), audit, gate),
+            anomaly_routes(anomalies_of(service), audit, gate),
         ],
     )
 

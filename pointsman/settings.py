@@ -16,7 +16,7 @@ from breaker.policy import BreakerPolicy
 from detector.policy import GatePolicy
 from monitor.gray import GrayPolicy
 from monitor.nightly.policy import NightlyPolicy
-from monitor.policy import MonitorPolicy, RetentionPolicy
+from monitor.policy import FeedbackPolicy, MonitorPolicy, RetentionPolicy
 from pointsman.alert_settings import (
     AlertRouteSettings,
     AlertSettings,
@@ -151,6 +151,7 @@ class Settings(Part):
     alerts: AlertSettings = AlertSettings()
     monitor: MonitorPolicy = MonitorPolicy()
     gray: GrayPolicy = GrayPolicy()
+    feedback: FeedbackPolicy = FeedbackPolicy()
     retention: RetentionPolicy = RetentionPolicy()
     console: ConsoleSettings = ConsoleSettings()
     nightly: NightlyPolicy = NightlyPolicy()

@@ -138,6 +138,27 @@ model_version = Table(
     UniqueConstraint("model", "endpoint", "asked", "served", "fingerprint"),
 )
 
+anomaly = Table(
+    "anomaly",
+    metadata,
+    Column("id", String(256), primary_key=True),
+    Column("model", String(128), nullable=False, index=True),
+    Column("day", String(10), nullable=False),
+    Column("last_bad_day", String(10), nullable=False),
+    Column("listed_at", Double, nullable=False, index=True),
+    Column("users", Integer, nullable=False),
+    Column("complaints", Integer, nullable=False),
+    Column("threshold", Integer, nullable=False),
+    Column("expected", Double, nullable=False),
+    Column("chance", Double, nullable=False),
+    Column("clean_days", Integer, nullable=False),
+    Column("closed_day", String(10), nullable=False),
+    Column("samples", JSON, nullable=False),
+    Column("left_at", Double, nullable=False),
+    Column("left_why", Text, nullable=False),
+    Column("left_by", String(128), nullable=False),
+)
+
 gray_release = Table(
     "gray_release",
     metadata,

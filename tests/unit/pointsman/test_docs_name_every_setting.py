@@ -12,7 +12,7 @@ from detector.policy import GatePolicy
 from monitor.alerts.policy import AlertPolicy
 from monitor.gray import GrayPolicy
 from monitor.nightly.policy import NightlyPolicy, Price, VendorLimits
-from monitor.policy import MonitorPolicy, RetentionPolicy
+from monitor.policy import FeedbackPolicy, MonitorPolicy, RetentionPolicy
 from pointsman import settings
 from router.metrics import RouterMetrics
 from router.policy import RouterPolicy
@@ -37,6 +37,7 @@ PARTS = {
     "`monitor`": MonitorPolicy,
     "`retention`": RetentionPolicy,
     "`gray`": GrayPolicy,
+    "`feedback`": FeedbackPolicy,
     "`nightly`": NightlyPolicy,
     "`nightly.limits`": VendorLimits,
     "`nightly.prices.NAME`": Price,
