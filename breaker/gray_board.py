@@ -52,6 +52,10 @@ class GrayBoard:
         """The last known document."""
         return self._known.get(model)
 
+    def adopt(self, models: Sequence[str]) -> None:
+        """Go on with other models; a release of one that is gone splits nothing from the next poll on."""
+        self._models = tuple(models)
+
     async def poll(self) -> None:
         """Read the documents anew. Raises StoreUnavailable."""
         # A release that ends says so in its document; one that is missing was lost by the store, and goes on.

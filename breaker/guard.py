@@ -92,6 +92,14 @@ class Guard:
         self.explanations: dict[str, Explanation] = {}
         """By model, as of this replica's last full evaluation: for gauges. Stale while another replica evaluates."""
 
+    def adopt(self, models: Sequence[str], policy: BreakerPolicy, keep_last: Sequence[Sequence[str]] = ()) -> None:
+        """Go on with other models and rules, in one step. Who stays keeps where it stands; periods hold from a restart."""
+        self.models, self.policy = tuple(models), policy
+        self._keep_last = tuple(tuple(route) for route in keep_last)
+        self._snapshots = {model: self._snapshots.get(model, Snapshot(model=model)) for model in self.models}
+        self.explanations = {model: told for model, told in self.explanations.items() if model in self._snapshots}
+        self._reader.adopt(policy)
+
     # -- the request path: synchronous, from memory ---------------------------------------------------------------
 
     def snapshot(self, model: str) -> Snapshot:
@@ -241,7 +249,7 @@ class Guard:
         kept = await self._states.load(self.models)
         await self._poll_hold()
         self._silent_since = None
-        for model in self.models:
+        for model in self._standing():
             here, found = self._snapshots[model], kept.get(model)
             if found is not None and found.epoch >= here.epoch:
                 self._snapshots[model] = found
@@ -249,6 +257,10 @@ class Guard:
             elif here.epoch > (found.epoch if found else 0):
                 # Flushed, evicted or restored from old data: what we last knew is truer than HEALTHY.
                 await self._states.compare_and_set(here, found.epoch if found else 0)
+
+    def _standing(self) -> Iterator[str]:
+        """The models, one by one; one that a reload takes away in between is left out."""
+        return (model for model in self.models if model in self._snapshots)
 
     async def _poll_hold(self) -> None:
         if self._evidence is None:
@@ -276,7 +288,9 @@ class Guard:
         full = now_s - self._full_at >= self.policy.full_s
         proposed: list[Move] = []
         for model, seen in (await self._read_all(now_s, full=full)).items():
-            here = self._snapshots[model]
+            here = self._snapshots.get(model)
+            if here is None:
+                continue  # a reload took it away meanwhile
             moved = next_snapshot(here, seen, self.policy, now_s, self._rng.uniform(-1.0, 1.0))
             if full:
                 self.explanations[model] = explain(here, seen, self.policy, now_s)
@@ -301,8 +315,9 @@ class Guard:
     async def _read_all(self, now_s: float, *, full: bool) -> dict[str, Seen]:
         """A few models at a time: with a slow store one after the other would outlast the lease."""
         out: dict[str, Seen] = {}
-        for start in range(0, len(self.models), READ_AT_ONCE):
-            some = self.models[start : start + READ_AT_ONCE]
+        models = self.models
+        for start in range(0, len(models), READ_AT_ONCE):
+            some = [model for model in models[start : start + READ_AT_ONCE] if model in self._snapshots]
             # Exceptions are waited for like answers: none may be left asking on a shared connection.
             read = await asyncio.gather(*(self._read(m, now_s, full=full) for m in some), return_exceptions=True)
             for model, seen in zip(some, read, strict=True):
@@ -317,7 +332,7 @@ class Guard:
     async def _propose_streaks(self) -> None:
         """A replica without the lease still proposes what only it can see: its own row of hard failures."""
         now_s = self._server_now()
-        for model in self.models:
+        for model in self._standing():
             here = self._snapshots[model]
             if evidence := self._reader.streak(model, now_s):
                 seen = Seen(evidence=evidence)

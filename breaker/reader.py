@@ -29,6 +29,10 @@ class Reader:
         self._counters, self._policy = counters, policy
         self._history = MinuteHistory(counts)
 
+    def adopt(self, policy: BreakerPolicy) -> None:
+        """Read by other rules from now on."""
+        self._policy = policy
+
     async def read(self, here: Snapshot, now_s: float, *, full: bool) -> Seen:
         """What is known of the model of `here`; without `full` no minutes, so nothing can clear on it."""
         policy, model = self._policy, here.model

@@ -74,6 +74,7 @@ class Service:
     engine: AsyncEngine
     link: RedisLink
     upstream: Upstream
+    gray: GrayBoard
     transitions: SqlTransitions
     desk: SqlAlertDesk
     evidence: RedisEvidence
@@ -181,6 +182,7 @@ async def _assemble(settings: Settings, stack: AsyncExitStack) -> Service:
         engine=engine,
         link=link,
         upstream=upstream,
+        gray=gray,
         transitions=transitions,
         desk=SqlAlertDesk(engine),
         evidence=evidence,

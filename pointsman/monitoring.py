@@ -4,14 +4,20 @@ import asyncio
 import contextlib
 import os
 import socket
-from dataclasses import dataclass
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
+
+from starlette.types import Receive, Scope, Send
 
 from breaker.ports import StoreUnavailable
 from console.alerts_api import alert_routes
 from console.anomalies_api import anomaly_routes
 from console.api import build_admin
+from console.config_api import config_routes
+from console.config_ports import Configuration
 from console.gatekeeper import Gate
 from console.gray_api import gray_routes
 from console.jobs_api import jobs_routes
@@ -29,6 +35,7 @@ from pointsman.doorkeeper import HeldTokens, keep_tokens
 from pointsman.feedbackwork import anomalies_of
 from pointsman.fleet import SqlAudit
 from pointsman.graywork import grays_of
+from pointsman.reload import Reloads
 from pointsman.serve import Door, listen, serve
 from pointsman.telling import Telling, start_telling
 from pointsman.watchwork import KINDS, watched_of
@@ -55,6 +62,7 @@ class Doors:
     doors: tuple[Door, ...]
     new_token: str | None = None
     """The first admin token, if it was just made: shown once, then only its hash is known."""
+    reloads: Reloads
 
     @property
     def urls(self) -> list[str]:
@@ -62,62 +70,88 @@ class Doors:
 
     async def serve(self, stop: asyncio.Event | None = None) -> None:
         """Until a signal comes or `stop` is set; then drain."""
-        await serve(self.service, self.doors, stop)
+        await serve(self.service, self.doors, stop, self.reloads.reload_here)
 
 
-async def doors_of(service: Service, role: Role = Role.ALL, taken: socket.socket | None = None) -> Doors:
-    """Listen on what `role` needs and start what it runs by the clock; `taken`: the clients' socket, open already.
+async def doors_of(
+    service: Service, role: Role = Role.ALL, *, taken: socket.socket | None = None, file: Path | None = None
+) -> Doors:
+    """Listen on what `role` needs and start what it runs by the clock. Raises StartError.
 
-    Raises StartError.
+    `taken`: the clients' socket, open already; `file`: what a reload reads, None: there is nothing to reload.
     """
-    doors, token = [], None
+    doors, token, operators = [], None, None
     if role is not Role.MONITOR:
         doors.append(Door(app=service.app, socket=taken or listen(service.settings.address())))
         service.data_door = doors[0].url
     if role is Role.ROUTER:
         service.background(_follow_heartbeat(service), "monitor heartbeat")
+        reloads = Reloads(service, role.value, file, os.environ)
     else:
         hashes, token = admin_hashes(service.settings.data_dir, os.environ)
+        operators = Operators(service, HeldTokens(hashes))
+        reloads = Reloads(service, role.value, file, os.environ, operators.start)
+        operators.configuration = reloads
+        doors.append(Door(app=operators, socket=listen(service.settings.address(admin=True))))
+        await operators.start()
+    service.background(reloads.follow(), "settings")
+    return Doors(service=service, doors=tuple(doors), new_token=token, reloads=reloads)
+
+
+class Operators:
+    """The operators' door and what the monitor runs, all of it by the settings in force: a reload starts it anew."""
+
+    def __init__(self, service: Service, tokens: HeldTokens) -> None:
+        self._service, self._tokens = service, tokens
+        self._running = AsyncExitStack()
+        self._app: Any = None
+        self.configuration: Configuration | None = None
+        service.stack.push_async_callback(self._end)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
+    async def start(self) -> None:
+        """End what ran by the settings before, and begin by those in force. Raises StartError."""
+        await self._end()
+        # The same service, with a stack of its own that can be closed while the service goes on.
+        service = replace(self._service, stack=self._running)
         schedule = schedule_of(service)
-        telling = await start_telling(service)
-        app = _operators(service, HeldTokens(hashes), schedule, telling)
-        doors.append(Door(app=app, socket=listen(service.settings.address(admin=True))))
+        self._app = self._door(service, schedule, await start_telling(service))
         _start_probes(service)
         conditions = ConditionWatch(service.guard, service.deps.topology, service.desk, service.clock)
         service.background(conditions.run(), "conditions")
         service.background(schedule.run(), "clock jobs")
-    return Doors(service=service, doors=tuple(doors), new_token=token)
 
+    async def _end(self) -> None:
+        running, self._running = self._running, AsyncExitStack()
+        await running.aclose()
 
-def _operators(service: Service, tokens: HeldTokens, schedule: Schedule, telling: Telling) -> Any:
-    """Pages and admin JSON. Raises StartError."""
-    service.background(keep_tokens(tokens, SqlAdminTokens(service.engine)), "admin tokens")
-    fleet = fleet_of(service)
-    audit = SqlAudit(log=SqlAdminLog(service.engine), clock=service.clock)
-    gate = Gate(tokens)
-    alerts = alert_room_of(service, telling)
-    jobs = ScheduledJobs(schedule=schedule, slots=SqlJobs(service.engine), clock=service.clock)
-    app = build_admin(
-        fleet,
-        audit,
-        service.transitions,
-        gate,
-        [
+    def _door(self, service: Service, schedule: Schedule, telling: Telling) -> Any:
+        """Pages and admin JSON. Raises StartError."""
+        service.background(keep_tokens(self._tokens, SqlAdminTokens(service.engine)), "admin tokens")
+        fleet = fleet_of(service)
+        audit = SqlAudit(log=SqlAdminLog(service.engine), clock=service.clock)
+        gate = Gate(self._tokens)
+        alerts = alert_room_of(service, telling)
+        jobs = ScheduledJobs(schedule=schedule, slots=SqlJobs(service.engine), clock=service.clock)
+        assert self.configuration is not None
+        more = [
             jobs_routes(jobs, audit, gate),
             alert_routes(alerts, audit, gate),
             watch_routes(watched_of(service), gate, KINDS),
             gray_routes(grays_of(service), audit, gate),
             anomaly_routes(anomalies_of(service), audit, gate),
-        ],
-    )
+            config_routes(self.configuration, audit, gate),
+        ]
+        app = build_admin(fleet, audit, service.transitions, gate, more)
+        app.router.routes.extend(open_pages(alerts, audit, telling))
 
-    app.router.routes.extend(open_pages(alerts, audit, telling))
+        @app.get("/healthz")
+        async def healthz() -> dict[str, str]:
+            return {"status": "ok"}
 
-    @app.get("/healthz")
-    async def healthz() -> dict[str, str]:
-        return {"status": "ok"}
-
-    return operators_app(service, fleet, tokens, jobs, app)
+        return operators_app(service, fleet, self._tokens, jobs, app)
 
 
 def _start_probes(service: Service) -> None:

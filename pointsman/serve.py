@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import signal
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,11 +59,16 @@ def listen(address: tuple[str, int]) -> socket.socket:
     return sock
 
 
-async def serve(service: Service, doors: Sequence[Door], stop: asyncio.Event | None = None) -> None:
-    """Serve until a signal comes or `stop` is set, then drain."""
+async def serve(
+    service: Service,
+    doors: Sequence[Door],
+    stop: asyncio.Event | None = None,
+    on_hangup: Callable[[], Coroutine[Any, Any, object]] | None = None,
+) -> None:
+    """Serve until a signal comes or `stop` is set, then drain; `on_hangup` is run at each SIGHUP."""
     stop = stop or asyncio.Event()
     servers = [QuietServer(_config(door, service.settings)) for door in doors]
-    with _signals(stop, servers):
+    with _signals(stop, servers), _hangups(on_hangup):
         running = [
             asyncio.create_task(server.serve(sockets=[door.socket]), name=door.url)
             for server, door in zip(servers, doors, strict=True)
@@ -90,6 +95,27 @@ def _config(door: Door, settings: Settings) -> uvicorn.Config:
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=max(1, round(settings.drain_s)),
     )
+
+
+@contextlib.contextmanager
+def _hangups(work: Callable[[], Coroutine[Any, Any, object]] | None) -> Iterator[None]:
+    loop, running = asyncio.get_running_loop(), set()
+
+    def told() -> None:
+        assert work is not None
+        running.add(task := asyncio.create_task(work(), name="reload"))
+        task.add_done_callback(running.discard)
+
+    added = False
+    if work is not None:
+        with contextlib.suppress(NotImplementedError, ValueError, RuntimeError, AttributeError):
+            loop.add_signal_handler(signal.SIGHUP, told)
+            added = True
+    try:
+        yield
+    finally:
+        if added:
+            loop.remove_signal_handler(signal.SIGHUP)
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ itself (measured: about 140 microseconds); everything else is FastAPI.
 import asyncio
 import logging
 import math
+from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
@@ -130,8 +131,22 @@ class ModelEndpoint:
 
     def __init__(self, deps: Deps) -> None:
         self._deps = deps
+        self._seen: Deps | None = None
         self._in_flight = 0
         deps.metrics.in_flight.set_function(lambda: self._in_flight)
+
+    def _in_force(self) -> Deps:
+        """What a request that begins now goes by, to its end: a reload swaps the parts of `deps` under those that began."""
+        now, seen = self._deps, self._seen
+        if (
+            seen is None
+            or seen.topology is not now.topology
+            or seen.policy is not now.policy
+            or seen.catalog is not now.catalog
+            or seen.shares is not now.shares
+        ):
+            seen = self._seen = replace(now)
+        return seen
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         deps = self._deps
@@ -168,7 +183,7 @@ class ModelEndpoint:
 
     async def _admitted(self, scope: Scope, receive: Receive, request_id: str) -> tuple[Journey, Admission | None]:
         """Check the request as far as it can be without a model. Raises RouterError or ClientGone."""
-        deps = self._deps
+        deps = self._in_force()
         if scope["method"] != "POST":
             raise _MethodRefused(f"{scope['method']} {scope['path']}: use POST")
         headers = {k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"]}
@@ -255,6 +270,7 @@ def _written_down(journey: Journey, status: int) -> None:
 
 def _gauges(deps: Deps) -> None:
     levels = deps.guard.levels()
+    deps.metrics.forget_all_but(deps.topology.models, deps.topology.routes)
     for name, level in levels.items():
         deps.metrics.stands(name, level)
     for route in deps.topology.routes.values():

@@ -3,6 +3,8 @@
 Labels come from closed lists or from the settings, never from a client's text.
 """
 
+from collections.abc import Container
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from base.faults import Fault
@@ -57,6 +59,13 @@ class RouterMetrics:
 
     def stands(self, model: str, level: Level) -> None:
         self.level.labels(model).set(level.severity)
+
+    def forget_all_but(self, models: Container[str], routes: Container[str]) -> None:
+        """Gauges of what a reload has taken away go; counters stay, they only grow."""
+        for gauge, kept in ((self.level, models), (self.phrase_only, routes)):
+            gone = [s.labels for f in gauge.collect() for s in f.samples if next(iter(s.labels.values())) not in kept]
+            for labels in gone:
+                gauge.remove(*labels.values())
 
     def exposition(self) -> bytes:
         return generate_latest(self.registry)

@@ -29,6 +29,10 @@ class Upstream:
         self._clock = clock
         self._gate = gate or GatePolicy()
 
+    def adopt(self, gate: GatePolicy) -> None:
+        """Guard by other rules from the next call on."""
+        self._gate = gate
+
     async def complete(self, call: Call, endpoint: Endpoint, timeouts: Timeouts) -> Attempt:
         """Ask for a whole reply and judge it. `total_s` bounds everything, `connect_s` the connecting."""
         clock = self._clock

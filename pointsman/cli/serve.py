@@ -30,12 +30,12 @@ def serve(
     settings = settings_or_exit(config)
     set_up(os.environ.get("POINTSMAN_LOG", "INFO"))
     if (worker := worker_of(os.environ)) is not None:
-        run_to_end(working(settings, worker))
+        run_to_end(working(config, settings, worker))
     elif (count := workers or settings.workers) > 1 and role is not Role.MONITOR:
         # The workers' own loops are fast; the one that watches over them needs signals and pipes, not speed.
         run_to_end(supervise(config, settings, role, count), fast=False)
     else:
-        run_to_end(serving(settings, role))
+        run_to_end(serving(config, settings, role))
 
 
 def migrate(config: Path = ConfigOption) -> None:
@@ -50,10 +50,10 @@ def migrate(config: Path = ConfigOption) -> None:
     run_to_end(once())
 
 
-async def serving(settings: Settings, role: Role) -> None:
+async def serving(config: Path, settings: Settings, role: Role) -> None:
     """Open, listen, serve, drain, close. Prints the addresses. Raises StartError."""
     async with assembled(settings) as service:
-        doors = await doors_of(service, role)
+        doors = await doors_of(service, role, file=config)
         typer.echo(_welcome(doors))
         await doors.serve()
 
@@ -65,11 +65,11 @@ def _welcome(doors: Doors) -> str:
     return "\n".join(lines)
 
 
-async def working(settings: Settings, worker: Worker) -> None:
+async def working(config: Path, settings: Settings, worker: Worker) -> None:
     """One worker of several: what is common was opened by who started it. Raises StartError."""
     settings = settings.model_copy(update={"redis_url": SecretStr(worker.redis_url)})
     async with assembled(settings) as service:
-        doors = await doors_of(service, worker.role, worker.taken_socket())
+        doors = await doors_of(service, worker.role, taken=worker.taken_socket(), file=config)
         if worker.role is Role.ROUTER:
             share_metrics(service, worker)
         worker.tell_ready("" if worker.role is Role.ROUTER else _welcome(doors))

@@ -296,3 +296,20 @@ async def test_full_evaluations_leave_their_readings_for_the_gauges() -> None:
         talk(guard, 10, 5)
         await fleet.clock.advance(80)
     assert guard.explanations["m"].unknown
+
+
+async def test_a_reload_keeps_where_models_stand_and_forgets_those_that_are_gone() -> None:
+    fleet = Fleet()
+    guard = fleet.replica()
+    async with fleet.running(guard):
+        await guard.force("m", Mode.FORCED_OPEN, "op", "incident", T0 + 600)
+        guard.adopt(("m", "new"), guard.policy)
+        await fleet.clock.advance(20)
+        assert guard.levels() == {"m": Level.OPEN, "new": Level.HEALTHY}
+        guard.adopt(("new",), guard.policy)
+        fail(guard, 1)  # a request that began before ends now
+        await fleet.clock.advance(20)
+        assert guard.levels() == {"new": Level.HEALTHY}
+        guard.adopt(("m", "new"), guard.policy)
+        await fleet.clock.advance(2)
+        assert guard.levels()["m"] is Level.OPEN  # the document itself outlives a reload
