@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 JOBS ?= 2
 CONFIG ?= $(wildcard pointsman.yaml)
 
-.PHONY: run demo test test-unit test-long check fmt bench eval-detector setup model sbom audit lock clean
+.PHONY: run demo clients test test-unit test-long check fmt bench eval-detector setup model sbom audit lock clean
 .DEFAULT_GOAL := run
 
 $(VENV)/.ready: pyproject.toml requirements.lock
@@ -37,8 +37,22 @@ endif
 demo: setup
 	@$(BIN)/pointsman demo
 
+# The clients that apps really use, for the end-to-end tests: not in our own environment, they are heavy.
+.venv-clients/.ready: pyproject.toml
+	@{ $(PYTHON) -m venv .venv-clients && .venv-clients/bin/pip install --quiet --disable-pip-version-check \
+	  $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["clients"])'); } \
+	  && touch $@ || echo "NOT RUN: langchain-openai and litellm as clients, they cannot be installed here"
+
+tests/clients/node_modules/.ready: tests/clients/package-lock.json
+	@command -v npm >/dev/null && npm ci --silent --no-audit --no-fund --prefix tests/clients && touch $@ \
+	  || echo "NOT RUN: openai for JavaScript, npm is not here or could not install it"
+
+clients: setup
+	@$(MAKE) --no-print-directory .venv-clients/.ready tests/clients/node_modules/.ready
+
 test: setup
 	@$(MAKE) --no-print-directory model
+	@$(MAKE) --no-print-directory clients
 	@sh tests/support/postgres_server.sh
 	@$(BIN)/python -m pytest -n $(JOBS) -m "not long"
 

@@ -18,10 +18,11 @@ from pointsman.demo.texts import LOOPS, deltas, healthy, loop, sentence
 BEHAVIOURS = frozenset(LOOPS) | {
     "healthy", "recover", "empty", "choices_empty", "slow", "hang", "500", "429", "401", "400", "context",
     "cut", "garbage", "error_in_stream", "keepalive_only", "tools", "refusal", "repetition_finish",
-    "reasoning_length", "reasoning_loop", "stall",
+    "reasoning_length", "reasoning_loop", "stall", "json",
 }  # fmt: skip
 MARK = re.compile(r"\[\[([\w-]+)\]\]")
 CJK = re.compile(r"[\u4e00-\u9fff]")
+JSON_REPLY = '{"city": "Oslo", "degrees": 4}'
 REASONS = {
     200: "OK",
     400: "Bad Request",
@@ -200,6 +201,7 @@ class Script:
         self._rng = rng
         self._id = f"chatcmpl-{rng.getrandbits(64):016x}"
         self._model = body.get("model", "scripted")
+        self._chat = "messages" in body
         self._want_usage = bool((body.get("stream_options") or {}).get("include_usage"))
         self._language = "zh" if CJK.search(_last_user(body)) else "en"
         self.text, self.reasoning, self.finish = self._say()
@@ -214,6 +216,8 @@ class Script:
                 return loop("sentence_loop", rng, language, 600) + healthy(rng, language, 12), "", "stop"
             case "empty" | "choices_empty" | "keepalive_only" | "tools":
                 return "", "", "tool_calls" if name == "tools" else "stop"
+            case "json":
+                return f"```json\n{JSON_REPLY}\n```", "", "stop"
             case "refusal":
                 return "", "", "content_filter"
             case "repetition_finish":
@@ -237,10 +241,11 @@ class Script:
             message["reasoning_content"] = self.reasoning
         if self.name == "tools":
             message |= {"content": None, "tool_calls": [_tool_call()]}
-        choices = [{"index": 0, "message": message, "finish_reason": self.finish}]
+        said = {"message": message} if self._chat else {"text": self.text, "logprobs": None}
+        choices = [{"index": 0, **said, "finish_reason": self.finish}]
         return {
             "id": self._id,
-            "object": "chat.completion",
+            "object": "chat.completion" if self._chat else "text_completion",
             "created": 1735689600,
             "model": self._model,
             "choices": [] if self.name == "choices_empty" else choices,
@@ -276,10 +281,12 @@ class Script:
     def _event(self, delta: dict[str, Any], finish: str | None = None) -> bytes:
         if self.name == "choices_empty":
             return self._frame([])
-        return self._frame([{"index": 0, "delta": delta, "finish_reason": finish}])
+        said = {"delta": delta} if self._chat else {"text": delta.get("content", ""), "logprobs": None}
+        return self._frame([{"index": 0, **said, "finish_reason": finish}])
 
     def _frame(self, choices: list[Any], **extra: Any) -> bytes:
-        chunk = {"id": self._id, "object": "chat.completion.chunk", "created": 1735689600, "model": self._model}
+        kind = "chat.completion.chunk" if self._chat else "text_completion"
+        chunk = {"id": self._id, "object": kind, "created": 1735689600, "model": self._model}
         data = json.dumps(chunk | {"choices": choices} | extra, ensure_ascii=False, separators=(",", ":"))
         return b"data: " + data.encode() + b"\n\n"
 
