@@ -54,6 +54,7 @@ test: setup
 	@$(MAKE) --no-print-directory model
 	@$(MAKE) --no-print-directory clients
 	@sh tests/support/postgres_server.sh
+	@sh tests/support/chromium.sh
 	@$(BIN)/python -m pytest -n $(JOBS) -m "not long"
 
 test-unit: setup
@@ -61,6 +62,7 @@ test-unit: setup
 
 test-long: setup
 	@sh tests/support/postgres_server.sh
+	@sh tests/support/chromium.sh
 	@$(MAKE) --no-print-directory .venv-audit/.ready
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'ray[data]>=2.40,<3' || echo "NOT RUN: ray, it cannot be installed here"
 	@$(BIN)/python -m pytest -m long --timeout 1800

@@ -12,20 +12,25 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
+from console.alerts_ports import AlertRoom
 from console.feed import Feed
 from console.gate import Headed
 from console.jobs_api import ClockJobs
 from console.pages.fleet import fleet_routes
+from console.pages.incidents import IncidentPages
 from console.pages.ledgers import audit_routes, job_routes, key_routes
 from console.pages.login import login_routes
 from console.pages.model import ModelPages
+from console.pages.phrases import PhrasePages
 from console.pages.requests import RequestPages
 from console.pages.trial import TrialPages
-from console.ports import AuditTrail, History, HourBook, KeyRing, Prober, Records, Yard
+from console.ports import AuditTrail, History, HourBook, KeyRing, PhraseBook, Prober, Records, Yard
 from console.site import Site, visit_of
 
 log = logging.getLogger("pointsman.console")
 PACK_FROM_BYTES = 800
+OWN_GATE = ("/admin/", "/ack/", "/runbooks/")
+"""Paths that ask for a token or a signed link of their own, not for the pages' cookie."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +47,8 @@ class Desk:
     prober: Prober | None = None
     keys: KeyRing | None = None
     jobs: ClockJobs | None = None
+    phrases: PhraseBook | None = None
+    alerts: AlertRoom | None = None
     stopping: Callable[[], bool] = lambda: False
 
 
@@ -65,8 +72,10 @@ def _pages(desk: Desk) -> tuple[str, ...]:
     """The links on top, in the order of a night shift."""
     there = {
         "fleet": True,
+        "incidents": desk.alerts is not None,
         "requests": True,
         "try": True,
+        "phrases": desk.phrases is not None,
         "jobs": desk.jobs is not None,
         "keys": desk.keys is not None,
         "audit": True,
@@ -90,6 +99,10 @@ def _routes(site: Site, desk: Desk) -> Iterator[BaseRoute]:
     yield from RequestPages(desk.records, desk.audit).routes(site)
     yield from TrialPages(desk.audit, desk.prober, desk.stopping).routes(site)
     yield from audit_routes(site, desk.audit)
+    if desk.alerts is not None:
+        yield from IncidentPages(desk.alerts, desk.audit).routes(site)
+    if desk.phrases is not None:
+        yield from PhrasePages(desk.phrases, desk.audit).routes(site)
     if desk.keys is not None:
         yield from key_routes(site, desk.keys, desk.audit)
     if desk.jobs is not None:

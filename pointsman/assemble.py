@@ -26,6 +26,7 @@ from detector import load_validators
 from fallback_phrases.catalog import load as load_phrases
 from pointsman.breaker_metrics import BreakerCollector
 from pointsman.embedded_valkey import NoValkey, embedded_valkey
+from pointsman.phrases import KeptPhrases
 from pointsman.settings import Settings
 from router.api import RouterApp, build_app
 from router.auth import Keys
@@ -46,6 +47,7 @@ from store.sql_feedback import SqlFeedbackLog
 from store.sql_incidents import SqlAlertDesk
 from store.sql_keys import SqlKeys
 from store.sql_link import open_engine
+from store.sql_phrases import SqlPhrases
 from store.sql_transitions import SqlTransitions
 from store.state_file import BackedStates
 from upstream.client import Upstream
@@ -82,6 +84,7 @@ class Service:
     redis_url: str
     boot_id: str
     stack: AsyncExitStack
+    phrases: KeptPhrases
     draining: bool = False
     data_door: str = ""
     """The URL clients reach this process by, once its door is open."""
@@ -173,6 +176,10 @@ async def _assemble(settings: Settings, stack: AsyncExitStack) -> Service:
     )
     spend = RedisSpend(link, clock, boot_id)
     _background(stack, share_spend(deps.limits, spend, local), "limits")
+    phrases = KeptPhrases(deps=deps, store=SqlPhrases(engine))
+    with contextlib.suppress(StoreUnavailable):
+        await phrases.refresh()
+    _background(stack, phrases.run(), "phrases")
     service = Service(
         settings=settings,
         app=build_app(deps),
@@ -190,6 +197,7 @@ async def _assemble(settings: Settings, stack: AsyncExitStack) -> Service:
         redis_url=redis_url,
         boot_id=boot_id,
         stack=stack,
+        phrases=phrases,
     )
     BreakerCollector(deps.metrics.registry, guard, counts, calls, moves)
     deps.ready = lambda: not service.draining

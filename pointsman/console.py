@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 
 from base.clock import Clock
 from console.access import Doorkeeper
+from console.alerts_ports import AlertRoom
 from console.app import Desk, build_console
 from console.assets import Assets
 from console.feed import Feed
@@ -24,10 +25,11 @@ from console.site import Site
 from console.words import load as load_words
 from pointsman.assemble import Service, StartError
 from pointsman.fleet import GuardedFleet, SqlAudit
+from pointsman.phrases import SavedPhrases
 from pointsman.trial import HttpProber
 from store.redis_windows import RedisCounts
 from store.sql_admin import SqlAdminLog
-from store.sql_console import SqlRecords
+from store.sql_console import SqlHours, SqlRecords
 from store.sql_keys import SqlKeys
 
 PROMPT_TIMEOUT_S = 180.0
@@ -41,7 +43,7 @@ def fleet_of(service: Service) -> GuardedFleet:
 
 
 def operators_app(
-    service: Service, fleet: GuardedFleet, tokens: Doorkeeper, jobs: ClockJobs, admin: ASGIApp
+    service: Service, fleet: GuardedFleet, tokens: Doorkeeper, jobs: ClockJobs, alerts: AlertRoom, admin: ASGIApp
 ) -> ASGIApp:
     """Pages and admin JSON behind one door; the view of the fleet is kept fresh in the background. Raises StartError."""
     settings = service.settings
@@ -79,7 +81,11 @@ def operators_app(
         prober=HttpProber(client, lambda: data_url(service), routes, service.clock),
         keys=SqlKeyRing(keys=SqlKeys(service.engine), clock=service.clock, known=routes),
         jobs=jobs,
-        stopping=lambda: service.draining,
+        alerts=alerts,
+        hours=SqlHours(service.engine),
+        phrases=SavedPhrases(kept=service.phrases, store=service.phrases.store, clock=service.clock),
+        # Asked of the router: a reload hands us a copy of the service, which nobody tells that it is to drain.
+        stopping=lambda: not service.deps.ready(),
     )
     return build_console(site, desk, admin)
 

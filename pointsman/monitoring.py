@@ -21,6 +21,7 @@ from console.config_ports import Configuration
 from console.gatekeeper import Gate
 from console.gray_api import gray_routes
 from console.jobs_api import jobs_routes
+from console.records_api import records_routes
 from console.watch_api import watch_routes
 from monitor.alerts.sender import LEASE_NAME
 from monitor.probes.runner import ProbeRunner
@@ -41,6 +42,7 @@ from pointsman.telling import Telling, start_telling
 from pointsman.watchwork import KINDS, watched_of
 from store.sql_admin import SqlAdminLog
 from store.sql_admin_tokens import SqlAdminTokens
+from store.sql_console import SqlRecords
 from store.sql_jobs import SqlJobs
 
 HEARTBEAT_S = 5.0
@@ -143,6 +145,7 @@ class Operators:
             gray_routes(grays_of(service), audit, gate),
             anomaly_routes(anomalies_of(service), audit, gate),
             config_routes(self.configuration, audit, gate),
+            records_routes(SqlRecords(service.engine), gate),
         ]
         app = build_admin(fleet, audit, service.transitions, gate, more)
         app.router.routes.extend(open_pages(alerts, audit, telling))
@@ -151,7 +154,7 @@ class Operators:
         async def healthz() -> dict[str, str]:
             return {"status": "ok"}
 
-        return operators_app(service, fleet, self._tokens, jobs, app)
+        return operators_app(service, fleet, self._tokens, jobs, alerts, app)
 
 
 def _start_probes(service: Service) -> None:

@@ -10,9 +10,10 @@ from sqlalchemy import Select, or_, select, update
 from sqlalchemy.engine import RowMapping
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from console.ports import Asked, Failed, Records, Sought, Try
+from breaker.window import COUNT_NAMES, Counts
+from console.ports import Asked, Failed, Hour, HourBook, Records, Sought, Try
 from store.sql_link import answered
-from store.tables import call, failed_reply
+from store.tables import call, failed_reply, hour_count
 
 FIELDS = ("app", "route", "scene", "session", "fallback")
 
@@ -51,6 +52,28 @@ class SqlRecords:
         with answered():
             async with self._engine.begin() as connection:
                 return (await connection.execute(change)).rowcount > 0
+
+
+class SqlHours:
+    """One model's past by hours, from the roll-up. Raises StoreUnavailable."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+
+    async def hours(self, model: str, since: float) -> Sequence[Hour]:
+        columns = hour_count.c
+        query = select(columns.starts_at, columns.counts).where(
+            columns.model == model, columns.scope == "", columns.starts_at >= since
+        )
+        with answered():
+            async with self._engine.connect() as connection:
+                rows = (await connection.execute(query)).all()
+        return [_hour(float(at), counts) for at, counts in rows]
+
+
+def _hour(at: float, counts: Mapping[str, Any]) -> Hour:
+    known = Counts(**{name: int(value) for name, value in counts.items() if name in COUNT_NAMES})
+    return Hour(at=at, judged=known.judged, repeats=known.repeats)
 
 
 def _search(sought: Sought) -> Select[Any]:
@@ -101,3 +124,4 @@ def _failed(row: RowMapping) -> Failed:
 
 
 _records: type[Records] = SqlRecords
+_hours: type[HourBook] = SqlHours

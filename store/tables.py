@@ -456,3 +456,15 @@ alert_try = Table(
     Column("detail", Text, nullable=False),
     Index(None, "channel", "at"),
 )
+
+phrase_version = Table(
+    "phrase_version",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("language", String(16), nullable=False),
+    Column("at", Double, nullable=False),
+    Column("actor", String(128), nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    Index(None, "language", "id"),
+)

@@ -10,10 +10,14 @@ from pointsman.cli import (
     demo,
     eval,
     export,
+    force,
     gray,
     jobs,
     keys,
+    models,
     report,
+    requests,
+    reset,
     run,
     score,
     serve,
@@ -21,11 +25,15 @@ from pointsman.cli import (
     status,
 )
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="Routes LLM calls and takes looping models off.")
+app = typer.Typer(no_args_is_help=True, add_completion=True, help="Routes LLM calls and takes looping models off.")
 app.command("run")(run.run)
 app.command("demo")(demo.demo)
 app.command("serve")(serve.serve)
 app.command("status")(status.status)
+app.command("models")(models.models)
+app.command("force")(force.force)
+app.command("reset")(reset.reset)
+app.command("requests")(requests.requests)
 app.command("check")(check.check)
 app.command("migrate")(serve.migrate)
 app.command("score")(score.score_command)

@@ -1,42 +1,33 @@
 """`pointsman status`: where each model stands, asked of a running monitor."""
 
-import os
+import json
 from typing import Any
 
-import httpx
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from breaker.levels import Reason
-from pointsman.admin_token import VARIABLE
+from pointsman.cli.asking import TokenOption, UrlOption, asked
 
 
 def status(
-    url: str = typer.Option("http://127.0.0.1:8081", help="The operators' address."),
+    url: str = UrlOption,
     model: str = typer.Option("", "--why", help="Tell each rule of this model instead."),
-    token: str = typer.Option("", help=f"Admin token; else the environment's {VARIABLE}."),
+    token: str = TokenOption,
+    as_json: bool = typer.Option(False, "--json", help="As JSON, ratios 0..1, moments in seconds since the epoch."),
 ) -> None:
     """Show level, mode, shares and the 10-minute rate. Exit 1: the service did not tell."""
-    if not (token := token or os.environ.get(VARIABLE, "")):
-        typer.echo(f"pointsman: an admin token is needed: --token or {VARIABLE}", err=True)
-        raise typer.Exit(2)
-    headers = {"authorization": f"Bearer {token}"}
-    try:
-        answer = httpx.get(f"{url.rstrip('/')}/admin/models", headers=headers, timeout=10)
-        told = answer.json()
-    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-        typer.echo(f"pointsman: {url} does not answer as the service would: {error}", err=True)
-        raise typer.Exit(1) from error
-    if answer.status_code != 200:
-        typer.echo(f"pointsman: {told.get('error', {}).get('message', answer.status_code)}", err=True)
-        raise typer.Exit(1)
+    told = asked("GET", url, "/admin/models", token)
     if model:
         _tell_rules(told, model)
+    elif as_json:
+        typer.echo(json.dumps(told, ensure_ascii=False, indent=2))
     else:
-        Console().print(_table(told))
+        Console().print(fleet_table(told["models"]))
     if told["store_down"]:
-        typer.echo("the store does not answer: this is the last known state")
+        typer.echo("the store does not answer: this is the last known state", err=True)
 
 
 def _tell_rules(told: dict[str, Any], model: str) -> None:
@@ -48,10 +39,12 @@ def _tell_rules(told: dict[str, Any], model: str) -> None:
         typer.echo(line)
 
 
-def _table(told: dict[str, Any]) -> Table:
+def fleet_table(rows: list[dict[str, Any]]) -> Table:
+    """One line per model."""
     out = Table("model", "level", "mode", "shares", "repeats, 10 min", "why")
-    for row in told["models"]:
+    for row in rows:
         shares = ", ".join(f"{s['route']} {s['effective']:.0%}" for s in row["shares"])
         rate = next((f"{r['value']:.1%} of {r['n']}" for r in row["rules"] if r["rule"] == Reason.RATIO_10M), "")
-        out.add_row(row["model"], row["effective"], row["mode"], shares, rate, ", ".join(row["reasons"]))
+        cells = (row["model"], row["effective"], row["mode"], shares, rate, ", ".join(row["reasons"]))
+        out.add_row(*(Text(cell) for cell in cells))
     return out

@@ -41,11 +41,10 @@ class Jobs:
         last = {"state": "failed", "started_at": 1_600_000_000.0}
         return [
             {
-                "name": "retention",
+                "job": "retention",
                 "cron": "30 3 * * *",
                 "timezone": "UTC",
                 "next_at": 1.0,
-                "running": False,
                 "last": last,
             }
         ]

@@ -6,7 +6,7 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from pointsman.cli import status as module
+from pointsman.cli import asking as module
 from pointsman.cli.main import app
 
 RULE = {"rule": "ratio_10m", "value": 0.0825, "n": 97}
@@ -24,10 +24,10 @@ ROW = {
 def asked(
     monkeypatch: pytest.MonkeyPatch, answer: httpx.Response, *arguments: str, token: str = "pma-test"
 ) -> tuple[int, str]:
-    def get(url: str, **_: Any) -> httpx.Response:
+    def request(method: str, url: str, **_: Any) -> httpx.Response:
         return answer
 
-    monkeypatch.setattr(module.httpx, "get", get)
+    monkeypatch.setattr(module.httpx, "request", request)
     result = CliRunner().invoke(app, ["status", *arguments], env={"COLUMNS": "160", "POINTSMAN_ADMIN_TOKEN": token})
     return result.exit_code, result.output
 

@@ -1,0 +1,167 @@
+"""Incidents from firing to resolved: taken, silenced, noted, closed; and whether the robots that tell of them answer."""
+
+import json
+from collections.abc import Awaitable, Callable
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from console.access import Role
+from console.alerts_ports import AlertRoom, IncidentRow
+from console.csv_out import csv_answer
+from console.forms import BadForm, reason_of
+from console.ports import AuditTrail
+from console.site import Site, Visit, acts, looks
+
+PAGE = 100
+CSV_ROWS = 10_000
+LONGEST_MINUTES = 30 * 24 * 60.0
+STATES = ("open", "over", "all")
+
+
+class IncidentPages:
+    def __init__(self, room: AlertRoom, audit: AuditTrail) -> None:
+        self._room, self._audit = room, audit
+
+    def routes(self, site: Site) -> list[Route]:
+        return [
+            looks(site, "/incidents", self.page),
+            looks(site, "/incidents.csv", self.as_csv),
+            looks(site, "/incidents/{id:int}", self.one),
+            acts(site, "/incidents/{id:int}/ack", self.ack),
+            acts(site, "/incidents/{id:int}/unack", self.unack),
+            acts(site, "/incidents/{id:int}/note", self.note),
+            acts(site, "/incidents/{id:int}/close", self.close),
+            acts(site, "/silences/make", self.silence),
+            acts(site, "/silences/end", self.unsilence),
+            acts(site, "/channels/test", self.test, Role.OPERATOR),
+        ]
+
+    async def _found(self, visit: Visit, limit: int) -> list[IncidentRow]:
+        state = self._state(visit)
+        wanted = {"open": True, "over": False, "all": None}[state]
+        before = visit.asked("before", most=32)
+        return list(
+            await self._room.incidents(
+                open=wanted,
+                model=visit.asked("model"),
+                kind=visit.asked("kind"),
+                before=float(before) if before.replace(".", "", 1).isdigit() else None,
+                limit=limit,
+            )
+        )
+
+    def _state(self, visit: Visit) -> str:
+        state = visit.asked("state")
+        return state if state in STATES else "open"
+
+    async def page(self, visit: Visit) -> Response:
+        found = await self._found(visit, PAGE + 1)
+        query = {name: visit.asked(name) for name in ("state", "model", "kind") if visit.asked(name)}
+        return visit.page(
+            "incidents_body.html" if visit.partial else "incidents.html",
+            found=found[:PAGE],
+            older={**query, "before": repr(found[PAGE - 1].opened_at)} if len(found) > PAGE else None,
+            query=query,
+            state=self._state(visit),
+            states=STATES,
+            kinds=self._room.kinds(),
+            silences=await self._room.silences(),
+            channels=await self._room.channels(),
+        )
+
+    async def as_csv(self, visit: Visit) -> Response:
+        names = [name for name in IncidentRow.__dataclass_fields__ if name != "facts"]
+        rows = (
+            [*(getattr(one, n) for n in names), json.dumps(dict(one.facts))]
+            for one in await self._found(visit, CSV_ROWS)
+        )
+        return csv_answer("incidents", [*names, "facts"], rows)
+
+    async def one(self, visit: Visit) -> Response:
+        id_ = int(visit.request.path_params["id"])
+        found = await self._room.incident(id_)
+        if found is None:
+            raise KeyError(f"A{id_}")
+        return visit.page(
+            "incident.html",
+            one=found,
+            events=await self._room.events(id_),
+            letters=await self._room.deliveries(incident=id_, limit=PAGE),
+            facts=[(name, value) for name, value in found.facts.items() if isinstance(value, str | int | float)],
+            sample=str(found.facts.get("sample") or ""),
+        )
+
+    async def ack(self, visit: Visit) -> Response:
+        text = visit.form.text("reason", most=500)  # nobody writes prose at three in the morning
+        return await self._act(visit, "ack", text, lambda id_: self._room.ack(id_, visit.actor, text))
+
+    async def unack(self, visit: Visit) -> Response:
+        text = reason_of(visit.form)
+        return await self._act(visit, "unack", text, lambda id_: self._room.unack(id_, visit.actor, text))
+
+    async def note(self, visit: Visit) -> Response:
+        text = visit.form.text("reason", least=1, most=2_000)
+        return await self._act(visit, "note", text, lambda id_: self._room.note(id_, visit.actor, text))
+
+    async def close(self, visit: Visit) -> Response:
+        text = reason_of(visit.form)
+        return await self._act(visit, "close", text, lambda id_: self._room.close(id_, visit.actor, text))
+
+    async def _act(self, visit: Visit, action: str, text: str, act: Callable[[int], Awaitable[bool]]) -> Response:
+        id_ = int(visit.request.path_params["id"])
+        await self._audit.record(
+            actor=visit.actor,
+            action=f"{action}_incident",
+            target=f"A{id_}",
+            reason=text,
+            details={},
+            role=visit.role.value,
+        )
+        if not await act(id_):
+            return visit.problem(409, "problem.over", text=f"A{id_}")
+        return visit.away(f"/incidents/{id_}", said=f"incident_{action}")
+
+    async def silence(self, visit: Visit) -> Response:
+        form = visit.form
+        fields = {name: form.text(name, most=128) for name in ("kind", "model", "subject", "scene")}
+        if not any(fields.values()) and form.raw("everything") != "1":
+            raise BadForm("model", "silence_all")
+        minutes, reason = form.number("minutes", least=1, most=LONGEST_MINUTES, default=60.0), reason_of(form)
+        await self._audit.record(
+            actor=visit.actor,
+            action="silence",
+            target=" ".join(f"{name}={value}" for name, value in fields.items() if value) or "everything",
+            reason=reason,
+            details={"minutes": minutes},
+            role=visit.role.value,
+        )
+        await self._room.silence(**fields, author=visit.actor, reason=reason, starts_at=None, minutes=minutes)
+        return visit.away("/incidents", said="silenced")
+
+    async def unsilence(self, visit: Visit) -> Response:
+        id_ = int(visit.form.number("id", least=1, most=2**31 - 1))
+        await self._audit.record(
+            actor=visit.actor,
+            action="unsilence",
+            target=str(id_),
+            reason=visit.form.text("reason", most=500) or "ended",
+            details={},
+            role=visit.role.value,
+        )
+        if not await self._room.unsilence(id_, visit.actor):
+            return visit.problem(409, "problem.over", text=str(id_))
+        return visit.away("/incidents", said="unsilenced")
+
+    async def test(self, visit: Visit) -> Response:
+        channel = visit.form.one_of("channel", [row.name for row in await self._room.channels()])
+        await self._audit.record(
+            actor=visit.actor,
+            action="test_channel",
+            target=channel,
+            reason="test",
+            details={},
+            role=visit.role.value,
+        )
+        said = await self._room.test(channel, visit.actor)
+        return visit.page("channel_said.html", channel=channel, answer=said)

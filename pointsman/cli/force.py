@@ -1,0 +1,29 @@
+"""`pointsman force MODEL MODE`: set a mode by hand."""
+
+import json
+from urllib.parse import quote
+
+import typer
+
+from breaker.levels import Mode
+from pointsman.cli.asking import TokenOption, UrlOption, asked
+
+
+def force(
+    model: str = typer.Argument(help="The model, as `status` lists it."),
+    mode: Mode = typer.Argument(help="auto, observe, forced_open or forced_normal."),
+    reason: str = typer.Option(..., help="For the audit log; three characters or more."),
+    minutes: float | None = typer.Option(None, min=1, max=7 * 24 * 60, help="How long a forced mode lasts; an hour."),
+    actor: str = typer.Option("", help="Who you are, where the token is shared."),
+    url: str = UrlOption,
+    token: str = TokenOption,
+    as_json: bool = typer.Option(False, "--json", help="The model's state as JSON."),
+) -> None:
+    """Set the mode of a model. Exit 1: refused, and nothing was changed."""
+    body = {"mode": mode.value, "reason": reason, "actor": actor, "minutes": minutes}
+    given = {name: value for name, value in body.items() if value not in (None, "")}
+    told = asked("POST", url, f"/admin/models/{quote(model)}/force", token, given)
+    if as_json:
+        typer.echo(json.dumps(told, ensure_ascii=False, indent=2))
+    else:
+        typer.echo(f"{told['model']} is {told['mode']}; it takes traffic as {told['effective']}")

@@ -1,0 +1,112 @@
+"""What operators' commands ask of the admin API, and how they show it."""
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from pointsman.cli import asking
+from pointsman.cli.main import app
+
+RULE = {
+    "rule": "ratio_10m", "level": "warn", "value": 0.0825, "line": 0.08, "n": 97, "minimum": 30, "known": True, "fired": True,
+}  # fmt: skip
+MOVE = {"at": 1.0, "from_level": "healthy", "to_level": "warn", "reasons": ["ratio_10m"], "actor": "[red]breaker"}
+ROW = {
+    "model": "acme/large", "effective": "warn", "mode": "auto", "reasons": ["ratio_10m"], "rules": [RULE], "next": [],
+    "shares": [{"route": "chat", "configured": 0.5, "effective": 0.5}], "transitions": [MOVE],
+}  # fmt: skip
+FLEET = {"models": [ROW], "store_down": False, "now": 0}
+TRY = {
+    "model": "a", "begun_ms": 0, "elapsed_ms": 900, "loop_class": "stuck", "fault": "repetition_detected",
+    "suppressed_chars": 300,
+}  # fmt: skip
+REQUEST = {
+    "at": 1_700_000_000.0, "request_id": "pm-1", "app": "[bold]shop", "route": "chat", "served_model": "b",
+    "fallback": "model", "attempts": [TRY], "elapsed_ms": 2_000, "status": 200,
+}  # fmt: skip
+
+
+def told(
+    monkeypatch: pytest.MonkeyPatch, answer: Any, *arguments: str, status: int = 200
+) -> tuple[int, str, list[tuple[str, str, Any]]]:
+    """Exit code, output, and what was asked."""
+    calls: list[tuple[str, str, Any]] = []
+
+    def request(method: str, url: str, *, json: Any = None, **_: Any) -> httpx.Response:
+        calls.append((method, url, json))
+        return httpx.Response(status, json=answer)
+
+    monkeypatch.setattr(asking.httpx, "request", request)
+    environment = {"COLUMNS": "200", "POINTSMAN_ADMIN_TOKEN": "pma-test"}
+    result = CliRunner().invoke(app, list(arguments), env=environment)
+    return result.exit_code, result.output, calls
+
+
+def test_models_lists_all_and_tells_the_rules_and_moves_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    code, out, _ = told(monkeypatch, FLEET, "models")
+    assert code == 0 and "acme/large" in out and "warn" in out
+    code, out, _ = told(monkeypatch, FLEET, "models", "acme/large")
+    assert code == 0 and "97/30" in out and "reached" in out and "[red]breaker" in out
+    code, out, _ = told(monkeypatch, FLEET, "models", "nobody")
+    assert code == 1 and "known: acme/large" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answer"),
+    [
+        (("status", "--json"), FLEET),
+        (("models", "--json"), FLEET),
+        (("models", "acme/large", "--json"), FLEET),
+        (("requests", "--json"), {"requests": [REQUEST]}),
+        (("requests", "pm-1", "--json"), {"request": REQUEST, "failed": []}),
+        (("reset", "a", "--reason", "fixed", "--json"), ROW),
+    ],
+)
+def test_json_is_json(monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], answer: Any) -> None:
+    code, out, _ = told(monkeypatch, answer, *arguments)
+    assert code == 0
+    json.loads(out)
+
+
+def test_force_sends_mode_minutes_and_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = ("force", "acme/large", "forced_open", "--reason", "vendor incident", "--minutes", "30")
+    code, out, calls = told(monkeypatch, {**ROW, "mode": "forced_open", "effective": "open"}, *arguments)
+    assert (code, out) == (0, "acme/large is forced_open; it takes traffic as open\n")
+    assert calls == [
+        (
+            "POST",
+            "http://127.0.0.1:8081/admin/models/acme/large/force",
+            {"mode": "forced_open", "reason": "vendor incident", "minutes": 30.0},
+        )
+    ]
+
+
+def test_a_refusal_is_told_and_exits_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    refusal = {"error": {"message": "healthy -> recovering is no edge"}}
+    code, out, _ = told(monkeypatch, refusal, "reset", "a", "--reason", "because", "--actor", "Li", status=409)
+    assert code == 1 and "no edge" in out
+
+
+def test_a_reason_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    code, _, calls = told(monkeypatch, ROW, "reset", "a")
+    assert code == 2 and calls == []
+
+
+def test_requests_are_one_line_each_and_a_strangers_words_stay_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    code, out, calls = told(monkeypatch, {"requests": [REQUEST]}, "requests", "--app", "shop", "--trouble")
+    assert code == 0 and "pm-1" in out and "[bold]shop" in out
+    assert "app=shop" in calls[0][1] and "trouble=true" in calls[0][1] and "since=" in calls[0][1]
+
+
+def test_one_request_tells_its_attempts_and_the_excerpt(monkeypatch: pytest.MonkeyPatch) -> None:
+    failed = {"model": "a", "loop_class": "stuck", "fault": "repetition_detected", "excerpt": "你！你！[/]"}
+    code, out, _ = told(monkeypatch, {"request": REQUEST, "failed": [failed]}, "requests", "pm-1")
+    assert code == 0 and "stuck" in out and "你！你！[/]" in out and "300" in out
+
+
+def test_the_shell_can_complete_commands() -> None:
+    out = CliRunner().invoke(app, ["--help"]).output
+    assert "--install-completion" in out
