@@ -33,7 +33,9 @@ class Grays(Protocol):
         """Newest first."""
         ...
 
-    async def find(self, id: str) -> GrayRelease | None: ...
+    async def find(self, id: str) -> GrayRelease | None:
+        """By its id, or the newest of the model of that name."""
+        ...
 
     def report(self, release: GrayRelease) -> Mapping[str, Any]: ...
 
@@ -83,7 +85,7 @@ def gray_routes(grays: Grays, audit: Audit, gate: Gate) -> APIRouter:
             known(model, "model")
         return {"releases": [grays.report(release) for release in await grays.history(model, limit)]}
 
-    @routes.get("/reports/{id}")
+    @routes.get("/reports/{id:path}")
     async def report(id: str, language: Literal["zh", "en"] = "zh") -> dict[str, Any]:
         release = await grays.find(id)
         if release is None:

@@ -69,6 +69,8 @@ class KeptGrays:
         return await self.archive.releases(model, limit)
 
     async def find(self, id: str) -> GrayRelease | None:
+        if id in self.names:
+            return (await self.archive.latest([id])).get(id)
         return await self.archive.release(id)
 
     def report(self, release: GrayRelease) -> Mapping[str, Any]:

@@ -88,7 +88,7 @@ def promote(
 
 @app.command()
 def report(
-    id: str = typer.Argument(help="The release's id, as listed."),
+    id: str = typer.Argument(help="The release's id, as listed; or a model: its newest."),
     language: str = typer.Option("zh", help="zh or en."),
     as_json: bool = typer.Option(False, "--json", help="As JSON."),
     url: str = UrlOption,
