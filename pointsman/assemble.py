@@ -32,6 +32,7 @@ from router.api import RouterApp, build_app
 from router.auth import Keys
 from router.choose import remembered
 from router.journey import Deps
+from router.ports import Traces
 from router.spend import share_spend
 from store.migrate import upgrade
 from store.redis_gray import RedisGray
@@ -174,6 +175,8 @@ async def _assemble(settings: Settings, stack: AsyncExitStack) -> Service:
         validators=load_validators(on_error=_left_out),
         feedback=feedback,
     )
+    if settings.traces:
+        deps.traces = _traces(stack)
     spend = RedisSpend(link, clock, boot_id)
     _background(stack, share_spend(deps.limits, spend, local), "limits")
     phrases = KeptPhrases(deps=deps, store=SqlPhrases(engine))
@@ -269,6 +272,15 @@ def _background(stack: AsyncExitStack, job: Coroutine[Any, Any, None], name: str
         log.error("background task %s does not end", name)
 
     stack.push_async_callback(end)
+
+
+def _traces(stack: AsyncExitStack) -> Traces:
+    """Raises StartError when the extra is not installed."""
+    from pointsman.tracing import open_traces  # OpenTelemetry, only for who wants it
+
+    traces = open_traces()
+    stack.push_async_callback(asyncio.to_thread, traces.close)
+    return traces
 
 
 def _left_out(name: str, error: Exception) -> None:

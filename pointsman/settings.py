@@ -141,6 +141,8 @@ class Settings(Part):
     """After SIGTERM streams may go on for so long."""
     request_read_s: Annotated[float, Field(gt=0, le=600)] = 30.0
     """A request must have arrived whole within this time, or it is answered 408 and its connection closed."""
+    traces: bool = False
+    """Send OpenTelemetry spans of requests and attempts; needs the extra `otel`. Where to: the standard OTEL_* variables."""
     models: Annotated[dict[Name, ModelSettings], Field(min_length=1)]
     routes: Annotated[dict[Name, RouteSettings], Field(min_length=1)]
     scenes: list[Name] = Field(default_factory=list)

@@ -14,7 +14,7 @@ from router.ladder import Step
 from router.limits import Limits
 from router.metrics import RouterMetrics
 from router.policy import RouterPolicy
-from router.ports import BreakerGuard, CallLog, FeedbackLog, GraySplits, Models, Permit
+from router.ports import BreakerGuard, CallLog, FeedbackLog, GraySplits, Models, Permit, Traces
 from router.topology import Model, Topology
 
 
@@ -56,6 +56,8 @@ class Deps:
     """None: POST /v1/feedback is answered with 501."""
     exposition: Callable[[bytes], Awaitable[bytes]] | None = None
     """From this worker's metrics to those of all workers of the machine; None: there is one worker."""
+    traces: Traces | None = None
+    """None: no spans are made."""
     ready: Callable[[], bool] = lambda: True
 
 

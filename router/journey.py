@@ -23,6 +23,7 @@ from router.formed import formed
 from router.gray import under_release
 from router.ladder import OUT_OF_SERVICE, Step, Tried, next_step
 from router.rows import call_row, failed_reply, handed_over
+from router.spans import spans_of
 from router.tale import Tale
 from router.topology import Route
 from router.wire import ChatRequest
@@ -123,6 +124,8 @@ class Journey(Tale):
         deps, elapsed_s = self.deps, self.elapsed_s()
         deps.metrics.request(self.route.name, status, self.fallback, elapsed_s, self.first_text_s)
         handed_over(deps.calls.add_call, call_row(self, status, elapsed_s), deps.metrics)
+        if deps.traces is not None:
+            deps.traces.told(spans_of(self, status), self.request.traceparent)
 
     def _count(self, rung: Rung, attempt: Attempt, outcome: Outcome) -> None:
         deps, name = self.deps, rung.model.name

@@ -5,9 +5,10 @@ Every method of the log and of the guard is synchronous: it hands over and retur
 Posture when the store is gone: rows wait in a bounded queue, then are dropped and counted; the request goes on.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Protocol
 
 from base.faults import Fault
@@ -142,6 +143,31 @@ class ReplyStream(Protocol):
     def __aiter__(self) -> AsyncIterator[Piece]: ...
 
     async def aclose(self) -> None: ...
+
+
+class SpanKind(StrEnum):
+    SERVER = "server"  # the request itself
+    CLIENT = "client"  # a call to a model
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpanRecord:
+    """One finished span. Seconds since the epoch; `error` empty: it went well."""
+
+    name: str
+    kind: SpanKind
+    begun_at: float
+    ended_at: float
+    attributes: Mapping[str, Any]
+    error: str = ""
+
+
+class Traces(Protocol):
+    """Where spans go. Hands over and returns."""
+
+    def told(self, spans: Sequence[SpanRecord], traceparent: str) -> None:
+        """The spans of one request, its own first; `traceparent`: the client's header, may be empty."""
+        ...
 
 
 class Models(Protocol):

@@ -56,6 +56,8 @@ class ChatRequest:
     repetition_allowed: bool = False
     auxiliary: bool = False
     kind: Kind = Kind.CHAT
+    traceparent: str = ""
+    """The client's own trace, if it is in one."""
 
 
 def parse_chat(raw: bytes, headers: Mapping[str, str], app: str = "", kind: Kind = Kind.CHAT) -> ChatRequest:
@@ -88,6 +90,7 @@ def parse_chat(raw: bytes, headers: Mapping[str, str], app: str = "", kind: Kind
         repetition_allowed=_flag(headers, "x-pointsman-allow-repetition"),
         auxiliary=purpose == "auxiliary",
         kind=kind,
+        traceparent=headers.get("traceparent", ""),
     )
 
 
