@@ -67,8 +67,8 @@ class Renderer:
         items = [
             f"{_title(one.markdown)} `{self._ref(body)}`" for body in bodies for one in [self.message(body, language)]
         ]
-        lead = {**bodies[0]["lead"], "kind": AlertKind.DIGEST.value, "moment": True, "facts": {}}
-        lead |= {"facts": {"count": len(items), "items": items}, "severity": Severity.WARN.value, "model": ""}
+        lead = {**bodies[0]["lead"], "kind": AlertKind.DIGEST.value, "moment": True, "id": 0, "model": "", "scene": ""}
+        lead |= {"facts": {"count": len(items), "items": items}, "severity": Severity.WARN.value}
         body = {**bodies[0], "lead": lead, "firing": [lead], "over": [], "firing_count": 1, "over_count": 0}
         quiet: Mapping[str, Any] = {**body, "severity": Severity.WARN.value, "step": 0, "held": 0, "dossier": {}}
         return self.message(quiet, language)
@@ -107,13 +107,19 @@ class Renderer:
             "sample": _one_line(facts.get("sample") or dossier.get("sample") or ""),
             "reasons": [self._reason(reason, language) for reason in facts.get("reasons") or ()],
             "others": others,
+            "count": counted,
             "more": max(0, counted - 1 - len(others)),
             "held": int(body.get("held", 0)),
             "policy": self._policy,
-            "link": f"{self._link_base}/incidents/{lead['id']}" if self._link_base and lead["id"] else "",
+            "link": self._link(lead),
             "runbook": f"{self._link_base}/runbooks/{lead['kind']}" if self._link_base else "",
             "ack_link": self._ack_link(int(lead["id"])) if self._ack_link and self._link_base and lead["id"] else "",
         }
+
+    def _link(self, lead: Mapping[str, Any]) -> str:
+        if not self._link_base or lead["kind"] == AlertKind.TEST:
+            return ""
+        return f"{self._link_base}/incidents" + (f"/{lead['id']}" if lead["id"] else "")
 
     @staticmethod
     def _ref(body: Mapping[str, Any]) -> str:

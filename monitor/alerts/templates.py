@@ -48,17 +48,17 @@ class Templates:
         wrong = ""
         if own := self._own.get(language):
             try:
-                return _tidy(own.get_template(f"{kind}.md").render(values)), ""
+                return _rendered(own, kind, values), ""
             except Exception as error:
                 wrong = _words(error)
-        return _tidy(self._packaged[language].get_template(f"{kind}.md").render(values)), wrong
+        return _rendered(self._packaged[language], kind, values), wrong
 
     def problems(self, values: Mapping[str, Any]) -> Iterator[str]:
         """Render the operator's templates of every kind on `values`; what went wrong, file by file."""
         for language, own in self._own.items():
             for kind in AlertKind:
                 try:
-                    own.get_template(f"{kind}.md").render(values)
+                    _rendered(own, kind, values)
                 except Exception as error:
                     yield f"{language}/{kind}.md: {_words(error)}"
 
@@ -101,6 +101,13 @@ class Templates:
         return f"{here:%Y-%m-%d %H:%M:%S %Z}"
 
 
+def _rendered(environment: ImmutableSandboxedEnvironment, kind: str, values: Mapping[str, Any]) -> str:
+    text = _tidy(environment.get_template(f"{kind}.md").render(values))
+    if not text:
+        raise ValueError("no first line: it says nothing")
+    return text
+
+
 def span(seconds: Any, language: Language) -> str:
     """A duration in its two largest units."""
     if not isinstance(seconds, int | float):
@@ -127,7 +134,7 @@ def _harmless(value: Any) -> Any:
 
 
 def _percent(value: Any) -> Any:
-    return f"{value:.1%}" if isinstance(value, int | float) else value
+    return f"{value:.1%}".replace(".0%", "%") if isinstance(value, int | float) else value
 
 
 def _code(value: Any) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import typer
 
+from pointsman.alert_templates import template_problems
 from pointsman.settings import Settings, SettingsError, load
 
 DEFAULT_FILE = Path("pointsman.yaml")
@@ -15,6 +16,8 @@ def check(file: Path = typer.Argument(DEFAULT_FILE, help="The configuration file
     settings = settings_or_exit(file)
     parts = ((settings.models, "model"), (settings.routes, "route"), (settings.alerts.channels, "alert channel"))
     told = ", ".join(f"{len(part)} {name}{'' if len(part) == 1 else 's'}" for part, name in parts)
+    for problem in template_problems(settings):
+        typer.echo(f"{file}: alerts.templates: {problem}; the packaged one would stand in", err=True)
     typer.echo(f"{file}: fine; {told}")
 
 

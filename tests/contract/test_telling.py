@@ -58,9 +58,9 @@ async def test_row_51_one_firing_and_one_resolved_with_a_restart_in_between(engi
         await room.pass_by(600, after)
         first, last = room.robots.texts("wecom")
     assert "acme/large: L3 open" in first
-    assert "31.0% of 120 replies, line 25.0%" in first
+    assert "31% of 120 replies, line 25%" in first
     assert "healthy again" in last
-    assert "Over after 1 min 30 s; worst 31.0% of 120 replies." in last
+    assert "Over after 1 min 30 s; worst 31% of 120 replies." in last
 
 
 async def test_row_52_thirty_scenes_and_a_model_that_is_out_are_one_message(sqlite: AsyncEngine) -> None:

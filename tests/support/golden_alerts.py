@@ -1,0 +1,132 @@
+"""One alert of every kind as its finder hands it in, for the golden messages and for `facts` that templates must survive."""
+
+from typing import Any
+
+from monitor.alerts.alert import Alert, AlertKind, Severity
+from tests.support.incidents import AT
+
+MODEL = "acme/large"
+REPORT = "**1 of 3 models worse**\n\n- acme/large 4.1 % (baseline 1.2 %)\n- acme/small 0.9 %"
+SAMPLE = "好的好的好的好的好的好的 <@all> [点我](http://evil.example) **x**"
+
+
+def move(level: str, was: str, severity: Severity, **facts: Any) -> Alert:
+    given: dict[str, Any] = {
+        "from": was,
+        "level": level,
+        "epoch": 7,
+        "reasons": ["rolling_15m"],
+        "numbers": [["rolling_15m.ratio", 0.31], ["rolling_15m.n", 120.0], ["rolling_15m.line", 0.25]],
+        "actor": "breaker",
+        "note": "",
+        "enforced": True,
+        "ratio": 0.31,
+        "n": 120.0,
+        "k": 37.0,
+        "line": 0.25,
+    }
+    return Alert(
+        kind=AlertKind.TRANSITION, subject=MODEL, model=MODEL, severity=severity, at=AT, facts={**given, **facts}
+    )  # fmt: skip
+
+
+def found(kind: AlertKind, subject: str = MODEL, severity: Severity = Severity.WARN, **more: Any) -> Alert:
+    model = more.pop("model", subject)
+    scene, moment = more.pop("scene", ""), more.pop("moment", False)
+    return Alert(
+        kind=kind, subject=subject, model=model, scene=scene, severity=severity, at=AT, facts=more, moment=moment
+    )  # fmt: skip
+
+
+ALERTS: dict[str, Alert] = {
+    "transition": move("open", "warn", Severity.CRITICAL),
+    "transition_warn": move("warn", "healthy", Severity.WARN, reasons=["ratio_10m"], ratio=0.09, line=0.08, k=11.0),
+    "transition_reduced": move(
+        "reduced", "warn", Severity.WARN, reasons=["ratio_30m", "flapping"], ratio=0.18, line=0.15
+    ),
+    "transition_recovering": move("recovering", "open", Severity.CRITICAL, reasons=["cooled_down"]),
+    "transition_observed": move("open", "healthy", Severity.WARN, enforced=False),
+    "transition_forced": move(
+        "open", "healthy", Severity.CRITICAL, reasons=["operator"], actor="olga", note="forced_open: vendor incident"
+    ),
+    "phrase_only": found(AlertKind.PHRASE_ONLY, "chat", Severity.CRITICAL, model="", models=3.0),
+    "detector_suspect": found(AlertKind.DETECTOR_SUSPECT, "*", Severity.CRITICAL, model="", models=3.0, until=AT + 600),
+    "flapping": found(AlertKind.FLAPPING, until=AT + 3_600),
+    "hourly": found(
+        AlertKind.HOURLY,
+        ratio=0.06,
+        n=410.0,
+        repeats=25.0,
+        previous=0.031,
+        growth=1.94,
+        chance=0.0004,
+        top_class="stuck",
+    ),
+    "scene": found(
+        AlertKind.SCENE, scene="qa", ratio=0.07, n=200.0, previous=0.04, growth=1.75, top_class="phrase_loop"
+    ),
+    "model_changed": found(AlertKind.MODEL_CHANGED, was="large-0805 fp_1", **{"is": "large-0901 fp_2"}),
+    "parse_trend": found(AlertKind.PARSE_TREND, severity=Severity.INFO, first=0.02, last=0.11, repaired=84.0),
+    "nightly": found(
+        AlertKind.NIGHTLY,
+        severity=Severity.CRITICAL,
+        rate=0.041,
+        baseline=0.012,
+        growth=3.4,
+        chance=0.0002,
+        n=512,
+        k=21,
+        confirmed=True,
+        top_class="sentence_loop",
+    ),
+    "daily_report": found(
+        AlertKind.DAILY_REPORT, "2026-01-31", Severity.INFO, model="", day="2026-01-31", markdown=REPORT, models=3
+    ),
+    "gray": found(
+        AlertKind.GRAY,
+        moment=True,
+        version="v7",
+        share=0.05,
+        stage="rolled_back",
+        reason="worse_repeats",
+        level="rolled_back:worse_repeats",
+        ratio=0.08,
+        n=300,
+        k=24,
+    ),
+    "gray_paused": found(
+        AlertKind.GRAY,
+        version="v7",
+        share=0.05,
+        stage="paused",
+        reason="no_data",
+        level="paused:no_data",
+        ratio=0.0,
+        n=0,
+    ),
+    "complaints": found(AlertKind.COMPLAINTS, users=7, chance=0.0003, sample=SAMPLE),
+    "job_missed": found(
+        AlertKind.JOB_MISSED,
+        "nightly",
+        model="",
+        job="nightly",
+        slot="2026-01-31T03:00",
+        why="TimeoutError",
+        tries=3,
+        next_at=AT + 86_400,
+    ),
+    "robot_broken": found(AlertKind.ROBOT_BROKEN, "wecom", model="", channel="wecom", detail="errcode 93000"),
+    "store_down": found(AlertKind.STORE_DOWN, "redis", Severity.CRITICAL, model="", since=AT - 12),
+    "heartbeat": found(
+        AlertKind.HEARTBEAT,
+        "pipe",
+        Severity.INFO,
+        model="",
+        open=2,
+        told=9,
+        failed=0,
+        levels={"acme/large": "reduced", "acme/small": "healthy"},
+    ),
+    "digest": found(AlertKind.DIGEST, "wecom", model="", count=2, items=["🟠 a: scene qa `A1`", "🟠 b: scene qa `A2`"]),
+    "test": found(AlertKind.TEST, "wecom", Severity.INFO, model="", channel="wecom", actor="olga"),
+}

@@ -1,0 +1,183 @@
+"""What people read, for every kind and language: golden files, and what must never get through.
+
+POINTSMAN_UPDATE_GOLDEN=1 writes the files anew; look at the difference by eye before committing it.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from breaker.policy import BreakerPolicy
+from monitor.alerts.alert import Alert, AlertKind, Severity
+from monitor.alerts.channel import Language, Mention
+from monitor.alerts.decide import Group, Notice, Why
+from monitor.alerts.notify import body_of
+from monitor.alerts.ports import Dossier
+from monitor.alerts.render import Renderer
+from monitor.alerts.templates import Templates, span
+from tests.support.clock import ManualClock
+from tests.support.golden_alerts import ALERTS, SAMPLE
+from tests.support.incidents import AT, alert, grave, incident
+
+GOLDEN = Path(__file__).parents[2] / "data" / "golden" / "alerts"
+DOSSIER = Dossier(classes={"stuck": 12, "sentence_loop": 3}, scenes={"chat": 11, "qa": 4}, sample=SAMPLE)
+
+
+def renderer(folder: Path | None = None, **policy: Any) -> Renderer:
+    clock = ManualClock()
+    return Renderer(
+        Templates(folder),
+        clock,
+        BreakerPolicy(**policy).model_dump(),
+        link_base="https://ops.example",
+        ack_link=lambda id: f"https://ops.example/ack/{id}",
+    )
+
+
+def firing(of: Alert, **more: Any) -> Mapping[str, Any]:
+    given = {"group": Group(key="g", seq=3), "why": Why.FIRST, "at": AT + 754}
+    notice = Notice(**{**given, "firing": (incident(17, of),), **more})
+    return body_of(notice, DOSSIER if of.model and of.kind is not AlertKind.COMPLAINTS else None)
+
+
+def resolved(of: Alert) -> Mapping[str, Any]:
+    over = replace(incident(17, of), resolved_at=AT + 3_900)
+    return body_of(Notice(group=Group(key="g"), why=Why.RESOLVED, at=AT + 3_900, over=(over,)))
+
+
+def holds(name: str, text: str) -> None:
+    file = GOLDEN / name
+    if os.environ.get("POINTSMAN_UPDATE_GOLDEN"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text + "\n", encoding="utf-8")
+    assert file.read_text(encoding="utf-8") == text + "\n"
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+@pytest.mark.parametrize("name", ALERTS)
+def test_a_message_is_the_golden_one(name: str, language: Language) -> None:
+    message = renderer().message(firing(ALERTS[name]), language)
+    holds(f"{language}/{name}.md", message.markdown)
+    assert message.title == message.markdown.partition("\n")[0].replace("**", "")
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+@pytest.mark.parametrize("name", [name for name, one in ALERTS.items() if not one.passes])
+def test_an_end_is_the_golden_one(name: str, language: Language) -> None:
+    message = renderer().message(resolved(ALERTS[name]), language)
+    holds(f"{language}/{name}.over.md", message.markdown)
+    assert message.severity is Severity.INFO
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_a_group_an_escalation_and_a_repeat_are_the_golden_ones(language: Language) -> None:
+    scenes = tuple(incident(at, alert(scene=f"s{at}", facts={"ratio": 0.05 + at / 100})) for at in range(1, 15))
+    ended = replace(incident(20, alert(scene="old")), resolved_at=AT + 60)
+    say = renderer().message
+    group = body_of(Notice(group=Group(key="g"), why=Why.NEW_MEMBER, at=AT + 60, firing=scenes, over=(ended,)))
+    holds(f"{language}/_group.md", say(group, language).markdown)
+    step = firing(
+        ALERTS["transition"], why=Why.ESCALATED, firing=(replace(incident(17, grave()), escalation=2),), held=30
+    )
+    holds(f"{language}/_escalated.md", say(step, language).markdown)
+    holds(f"{language}/_repeat.md", say(firing(ALERTS["hourly"], why=Why.REPEAT), language).markdown)
+    digest = renderer().digest([firing(ALERTS["hourly"]), resolved(ALERTS["scene"])], language)
+    holds(f"{language}/_digest.md", digest.markdown)
+
+
+def test_every_kind_has_its_golden_message() -> None:
+    assert {one.kind for one in ALERTS.values()} == set(AlertKind)
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+@pytest.mark.parametrize("name", ALERTS)
+def test_a_message_survives_facts_that_are_not_there(name: str, language: Language) -> None:
+    bare = replace(ALERTS[name], facts={})
+    for body in (firing(bare), resolved(replace(bare, moment=False))):
+        text = renderer().message(body, language).markdown
+        assert "None" not in text
+        assert "Undefined" not in text
+        assert text.startswith("**")
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_what_a_model_wrote_calls_nobody_and_marks_nothing(language: Language) -> None:
+    text = renderer().message(firing(ALERTS["complaints"]), language).markdown
+    assert "<@all>" not in text
+    (line,) = [line for line in text.splitlines() if "evil" in line]
+    assert line.count("`") == 2  # as code: no link, no bold
+
+
+def test_the_lines_are_those_of_the_policy_in_force() -> None:
+    own = renderer(
+        warn_clear_ratio=0.04, warn_ratio=0.05, reduce_ratio=0.11, reduce_clear_ratio=0.09, reduced_share=0.2
+    )
+    text = own.message(firing(ALERTS["transition_warn"]), "en").markdown
+    assert "below 4%; its share is cut at 11%" in text
+    assert "Its share is cut to 20%" in own.message(firing(ALERTS["transition_reduced"]), "en").markdown
+
+
+@pytest.mark.parametrize(
+    ("step", "mention"), [(0, Mention.NOBODY), (1, Mention.ON_CALL), (2, Mention.ON_CALL), (3, Mention.ALL)]
+)
+def test_each_step_of_an_escalation_calls_louder(step: int, mention: Mention) -> None:
+    body = firing(ALERTS["transition"], firing=(replace(incident(17, grave()), escalation=step),))
+    assert renderer().message(body, "zh").mention is mention
+
+
+def test_an_own_template_stands_for_the_packaged_one(tmp_path: Path) -> None:
+    (tmp_path / "zh").mkdir()
+    (tmp_path / "zh" / "hourly.md").write_text("**{{ model }} 本小时 {{ ratio | pct }}**\n{{ ref }}")
+    own = renderer(tmp_path)
+    assert own.message(firing(ALERTS["hourly"]), "zh").markdown == "**acme/large 本小时 6%**\nA17"
+    assert "Repeats rose" in own.message(firing(ALERTS["hourly"]), "en").markdown
+
+
+def test_an_own_frame_stands_for_all_kinds(tmp_path: Path) -> None:
+    (tmp_path / "en").mkdir()
+    (tmp_path / "en" / "frame.md").write_text(
+        "**[ACME] {% block title %}{% endblock %}**\n{% block what %}{% endblock %}"
+    )
+    text = renderer(tmp_path).message(firing(ALERTS["scene"]), "en").markdown
+    assert text.startswith("**[ACME] acme/large: scene qa repeats more**\nRepeats of this scene rose")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        pytest.param("{% if %}", "line 1", id="cannot be read"),
+        pytest.param("{{ 1 / 0 }}", "division by zero", id="fails"),
+        pytest.param("{{ facts.__class__.__mro__ }}", "no first line", id="reaches out of the sandbox"),
+        pytest.param("{% include '../../secret.md' %}", "secret.md", id="reads another file"),
+        pytest.param("{% for a in range(999999999) %}x{% endfor %}", "range", id="runs for ever"),
+        pytest.param("  \n", "no first line", id="says nothing"),
+    ],
+)
+def test_a_broken_template_is_replaced_and_the_message_says_so(tmp_path: Path, text: str, why: str) -> None:
+    (tmp_path / "en").mkdir()
+    (tmp_path / "en" / "hourly.md").write_text(text)
+    own = renderer(tmp_path)
+    told = own.message(firing(ALERTS["hourly"]), "en").markdown
+    assert "Repeats rose clearly" in told
+    last = told.splitlines()[-1]
+    assert "Your template hourly.md is broken" in last
+    assert why.lower() in last.lower()
+    problems = list(Templates(tmp_path).problems(own.values(firing(ALERTS["hourly"]), "en")))
+    assert [problem.partition(":")[0] for problem in problems] == ["en/hourly.md"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "zh", "en"),
+    [(0, "0 秒", "0 s"), (59, "59 秒", "59 s"), (90, "1 分钟 30 秒", "1 min 30 s"), (7_320, "2 小时 2 分钟", "2 h 2 min"), (90_061, "1 天 1 小时", "1 d 1 h")],
+)  # fmt: skip
+def test_durations_are_said_in_two_units(seconds: float, zh: str, en: str) -> None:
+    assert (span(seconds, "zh"), span(seconds, "en")) == (zh, en)
+
+
+def test_scaled_time_beyond_the_calendar_is_told_as_a_number() -> None:
+    late = replace(ALERTS["job_missed"], facts={"next_at": 9e14})
+    assert "900000000000000" in renderer().message(firing(late), "en").markdown
