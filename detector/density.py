@@ -16,7 +16,10 @@ from detector.verdict import Rule
 CHAR_STEP = 96  # characters between two looks at the last 120
 _CODE = "(){}[]=<>;_/\\|:@"
 _VERBATIM = 40  # trigrams in a row
-_FEW = 11  # different words in 32: healthy prose shows twice as many
+_FEW = 11  # different words in 48, for which a reply is cut: healthy prose shows three times as many
+_FEW_OF = ((24, 5), (32, _FEW))  # words, and how many different ones among them are suspicious
+_THRICE = 16.0  # trigrams said for the third time: quotation, a refrain or a translation leave none
+_NEAR = 9.0  # trigrams said just before, more than new ones
 
 
 class Density:
@@ -36,8 +39,10 @@ class Density:
             window = words.window()
             if words.score >= 8 and len(window) >= 16 and _wordy(window):
                 rule = self._said_before(window, buf, end)
-            if rule is None and p.char_rule and len(window) >= 32 and len(set(window[-32:])) <= _FEW:
+            if rule is None and p.char_rule and few(window):
                 rule = self._vocabulary(window, buf, end)
+        if words.near >= _NEAR and _wordy(words.window()) and self._just_said(buf, end):
+            self.suspicious = True
         if rule is None and p.char_rule and (final or at % CHAR_STEP == 0) and end >= 48:
             rule = self._characters(buf, end)
         if rule is None and _emoji(buf, end):
@@ -53,19 +58,35 @@ class Density:
         words = self._words
         share = duplicate_share(window) if len(window) >= 24 else 0.0
         recent = duplicate_share(window[-50:])
-        going = words.score >= 20 or (words.score >= 12 and recent > 0.5)
+        going = words.score >= 32 or (words.score >= 16 and recent > 0.5)
         near = shape(buf[max(0, end - 600) : end])
         if going and near == "prose":
             self.suspicious = True
-        dense = share > self.profile.trigram_repeat or (recent > 0.62 and words.score >= 24) or words.score >= 60
+        dense = (
+            share > self.profile.trigram_repeat
+            or (recent > 0.62 and words.score >= 24)
+            or (words.score >= 60 and words.thrice >= _THRICE)
+        )
         # Nearly everything was said before, in units longer than the window: a paragraph for the third time.
-        again = words.score >= 130 and near == "prose" and shape(buf[max(0, end - KEEP) : end]) == "prose"
+        again = (
+            words.score >= 130
+            and words.thrice >= _THRICE
+            and near == "prose"
+            and shape(buf[max(0, end - KEEP) : end]) == "prose"
+        )
         # Far copies must be word for word: claims of a patent and steps of a proof share long phrases, too.
         if share <= 0.4 and words.verbatim < _VERBATIM:
             return None
         if words.score >= 14 and (again or (dense and self._really(buf, end))):
             return Rule.TRIGRAM
         return None
+
+    def _just_said(self, buf: str, end: int) -> bool:
+        """Whether prose, not a list whose lines begin alike, says again what it said just before."""
+        tail = buf[max(0, end - 600) : end]
+        if shape(tail) != "prose":
+            return False
+        return tail.count("\n") < 4 or duplicate_share(tokens(plain_lines(tail))[-50:]) > 0.4
 
     def _really(self, buf: str, end: int) -> bool:
         """Tables and code repeat by trade: there the wider, shape-aware value decides."""
@@ -100,6 +121,11 @@ class Density:
         return Rule.CHAR if letters >= 60 and char_repeat(tail, "prose") > self.profile.char_repeat else None
 
 
+def few(window: list[str]) -> bool:
+    """Whether the last words are few different ones for their number; the shorter the stretch, the fewer."""
+    return any(len(window) >= size and len(set(window[-size:])) <= most for size, most in _FEW_OF)
+
+
 def _emoji(buf: str, end: int) -> bool:
     """A flood of few different symbols that is no exact cycle: emoji sequences, mixed marks."""
     if end < 160 or buf[end - 1].isalnum():
@@ -108,6 +134,8 @@ def _emoji(buf: str, end: int) -> bool:
     if tail.isascii() or WORD.search(tail) is not None:
         return False
     kinds = set(tail)
+    if tail.count("\n") >= 2 and any("\u2500" <= kind <= "\u259f" or "\u2800" < kind <= "\u28ff" for kind in kinds):
+        return False  # a picture of dots or boxes
     return len(kinds) <= 16 and len(kinds & _SEPARATORS) * 3 <= len(kinds)
 
 

@@ -1,10 +1,13 @@
 """What the engine hands back when a repetition is certain: its record, its class, and where a vague one begins."""
 
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 
 from detector.text import TOKEN, WORD, width
 from detector.verdict import LoopClass, Rule
+
+_FAR = 160  # tokens
+_RUN_READ = 4000  # characters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,24 +54,60 @@ def vague_class(text: str, unit: str) -> LoopClass:
 def dense_stretch(text: str) -> tuple[int, int, str]:
     """(start of the first copy, first character said again, the unit) of the repetition that `text` ends in."""
     spans = [(m.start(), m.group().casefold()) for m in TOKEN.finditer(text)]
-    latest: dict[tuple[str, str, str], int] = {}
     words = [w for _, w in spans]
-    flags: list[int] = []
-    for i, gram in enumerate(zip(words, islice(words, 1, None), islice(words, 2, None), strict=False)):
-        before = latest.get(gram, -1)
-        flags.append(before)
-        latest[gram] = i
-    best, score, onset = 0.0, 0.0, max(0, len(flags) - 1)
-    for i in range(len(flags) - 1, -1, -1):
-        score += 1.0 if flags[i] >= 0 else -2.0
-        if score > best:
-            best, onset = score, i
-        elif score < best - 60:
-            break
-    if not flags:
+    before = _said_before(words)
+    if not before:
         return 0, min(len(text), 32), text[:32]
-    origin = flags[onset] if flags[onset] >= 0 else onset
-    if onset - origin > 160:  # said long before, not just before
+    onset = _dense_from([place >= 0 for place in before])
+    origin = before[onset] if before[onset] >= 0 else onset
+    if onset - origin > _FAR:  # said long before, not just before
         origin = onset
+    first = _first_copy(words, origin)
+    if first < origin:
+        again = (at for at in range(first + 1, onset) if all(place >= first for place in before[at : at + 3]))
+        origin, onset = first, next(again, onset)
     start, begin = spans[origin][0], spans[onset][0]
     return start, begin, text[start:begin] or text[begin : begin + 32]
+
+
+def first_copy(text: str, start: int, end: int) -> int:
+    """Where the copies of an exact run from `start` to `end` begin, those included that drift before they settle."""
+    run = TOKEN.findall(text[start : min(end, start + _RUN_READ)].casefold())
+    spans = [(m.start(), m.group().casefold()) for m in TOKEN.finditer(text, max(0, start - _RUN_READ), start)]
+    first = _first_copy([word for _, word in spans] + run, len(spans)) if run else len(spans)
+    return spans[first][0] if first < len(spans) else start
+
+
+def _said_before(words: list[str]) -> list[int]:
+    """For each trigram where it was said last, -1 if never."""
+    latest: dict[tuple[str, str, str], int] = {}
+    before = []
+    for at, gram in enumerate(zip(words, islice(words, 1, None), islice(words, 2, None), strict=False)):
+        before.append(latest.get(gram, -1))
+        latest[gram] = at
+    return before
+
+
+def _dense_from(known: list[bool]) -> int:
+    """Where the stretch up to the end begins in which most is known: new ones weigh twice."""
+    best, score, begin = 0.0, 0.0, max(0, len(known) - 1)
+    for at in range(len(known) - 1, -1, -1):
+        score += 1.0 if known[at] else -2.0
+        if score > best:
+            best, begin = score, at
+        elif score < best - 60:
+            break
+    return begin
+
+
+def _first_copy(words: list[str], origin: int) -> int:
+    """Back from `origin` over copies that drift: most of their pairs of words come again later."""
+    later = set(pairwise(words[origin:]))
+    best, score, first = 0.0, 0.0, origin
+    for at in range(origin - 1, -1, -1):
+        score += 1.0 if (words[at], words[at + 1]) in later else -2.0
+        if score > best:
+            best, first = score, at
+        elif score < best - 12:
+            break
+    return first

@@ -10,6 +10,8 @@ from detector.finding import Finding
 from detector.verdict import LoopClass, Rule
 
 _LAYOUT = frozenset("|{}[]()<>=;\t\\/")  # lines with these are data, and data counts
+_COUNTED = 240  # characters; ten short lines that count are an example's output
+_BEGUN = 8  # characters of a third line that goes as the two before
 _DIGITS = re.compile(r"\d+")
 _ITEM = re.compile(
     r"[ \t]*(?:[-*+•·#>\"'(\[]*[ \t]*)(?:[\d.:/-]+[ \t]*(?:[.)、:：,，\-]|\Z|(?<=:))[ \t]*)?(?P<body>[^\n]*)"
@@ -22,6 +24,8 @@ class Lines:
     def __init__(self) -> None:
         self._bodies: list[str] = []
         self._plain = ""  # the last line, its numbers as '#'
+        self._next: str | None = None  # the item that comes if the items go round
+        self._counted = 0  # characters of these
         self._numbered = 0  # lines in a row that equal the one above but for their numbers
 
     def take(self, text: str) -> None:
@@ -34,9 +38,17 @@ class Lines:
             self._bodies.append(body if marked and "|" not in body and any(map(str.isalpha, body)) else "")
             plain = _DIGITS.sub("#", stripped)
             counted = _counts(stripped) and plain != stripped
-            self._numbered = self._numbered + 1 if counted and plain == self._plain else 0
+            same = counted and plain == self._plain
+            self._numbered = self._numbered + 1 if same else 0
+            self._counted = self._counted + len(stripped) if same else len(stripped)
             self._plain = plain
         del self._bodies[:-48]
+        self._next = _coming(self._bodies)
+
+    @property
+    def expecting(self) -> bool:
+        """Whether the next line may make a list suspicious: `expects` is to be asked as it grows."""
+        return self._numbered >= 1 or self._next is not None
 
     def rotates(self, items: int, *, final: bool) -> bool:
         """Whether the last items stay or come round again; at the end of a text two fewer are enough."""
@@ -44,7 +56,19 @@ class Lines:
 
     def counts(self, items: int) -> bool:
         """Whether `items` lines in a row differ only in their numbers."""
-        return self._numbered >= items - 1
+        return self._numbered >= items - 1 and self._counted >= _COUNTED
+
+    def expects(self, partial: str, *, counting: bool) -> bool:
+        """Whether the lines so far and the beginning of the next look like a list that goes on by itself.
+
+        Earlier than `rotates` and `counts`, which are certain: to hold the line, not to cut it.
+        """
+        begun = partial.strip()
+        if counting and self._numbered >= 1:
+            plain = _DIGITS.sub("#", begun)
+            if self._plain.startswith(plain) and (self._numbered >= 2 or len(plain) >= _BEGUN):
+                return True
+        return self._next is not None and self._next.startswith(_item(begun)[0])
 
     def found(self, buf: str, base: int, end: int, items: int, *, final: bool, counting: bool) -> Finding | None:
         """The finding, if the lines of `buf` (its first character at offset `base`) loop up to `end`.
@@ -134,3 +158,21 @@ def _rotates(bodies: list[str], items: int) -> bool:
         if len(wide) == need and all(wide) and wide[size:] == wide[:-size]:
             return True
     return False
+
+
+def _coming(bodies: list[str]) -> str | None:
+    """The next item if the last ones seem to go round: half a round of them, three at least, said again in order."""
+    last = bodies[-1] if bodies else ""
+    if not last:
+        return None
+    for size in range(1, 17):
+        again = max(3, (size + 1) // 2)
+        if len(bodies) < again + size:
+            return None
+        if (
+            bodies[-1 - size] == last
+            and bodies[-again:] == bodies[-again - size : -size]
+            and all(bodies[-again - size :])
+        ):
+            return bodies[-size]
+    return None

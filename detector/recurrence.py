@@ -9,6 +9,7 @@ from itertools import count
 
 MEMORY = 1000  # tokens: a trigram said longer ago counts as new. Five copies of a paragraph of 200 words
 WINDOW = 120  # tokens the statistical rules look at (DETECTION.md section 1)
+_NEAR = 20  # tokens
 _CAP = 400.0
 
 Gram = tuple[str, str, str]
@@ -24,8 +25,11 @@ class Recurrence:
     def __init__(self) -> None:
         self.tokens: list[str] = []
         self.score = 0.0
+        self.near = 0.0
+        self.thrice = 0.0
         self.verbatim = 0
         self._last: dict[Gram, int] = {}  # where each trigram was said last, counted in tokens
+        self._twice: set[Gram] = set()
         self._count = 0
 
     def window(self) -> list[str]:
@@ -57,14 +61,30 @@ class Recurrence:
                 elif place < first:
                     last[gram] = place
             return None
-        self.score, self.verbatim, known = weighed
+        self.score, self.near, self.verbatim, known = weighed
+        self._note_third(grams, where, first)
         self._count += len(new)
         self.tokens += new
         if len(self.tokens) > 4 * WINDOW:
             del self.tokens[:-WINDOW]
         if len(last) > 4 * MEMORY:
             self._last = {gram: at for gram, at in last.items() if at >= self._count - MEMORY}
+            self._twice &= self._last.keys()
         return known
+
+    def _note_third(self, grams: list[Gram], where: list[tuple[int, int]], first: int) -> None:
+        """Keep account of what is said for the third time, as `score` does of the second."""
+        twice, thrice, due = self._twice, self.thrice, first
+        for at, before in where:
+            gram = grams[at - first]
+            if at - before > MEMORY:
+                twice.discard(gram)
+            elif gram in twice:
+                thrice = min(_CAP, max(0.0, thrice - 2.0 * (at - due)) + 1.0)
+                due = at + 1
+            else:
+                twice.add(gram)
+        self.thrice = max(0.0, thrice - 2.0 * (first + len(grams) - due))
 
     def _again(self, grams: list[Gram], places: list[int], own: list[int]) -> list[tuple[int, int]]:
         """(here, where it was said last) for each known trigram; notes that it was said here."""
@@ -77,23 +97,26 @@ class Recurrence:
 
     def _weigh(
         self, where: list[tuple[int, int]], first: int, size: int, ceiling: float
-    ) -> tuple[float, int, int] | None:
-        """Score, verbatim and number of known ones after `size` trigrams, those in `where` said (here, before)."""
-        score, verbatim, known, due = self.score, self.verbatim, 0, first
+    ) -> tuple[float, float, int, int] | None:
+        """Score, near, verbatim and number of known ones after `size` trigrams, those in `where` said (here, before)."""
+        score, near, verbatim, known, due = self.score, self.near, self.verbatim, 0, first
         for at, before in where:
-            if at - before > MEMORY:
+            apart = at - before
+            if apart > MEMORY:
                 continue
             if at > due:
-                score, verbatim = max(0.0, score - 2.0 * (at - due)), 0
+                score, near, verbatim = max(0.0, score - 2.0 * (at - due)), max(0.0, near - (at - due)), 0
             due = at + 1
             known += 1
             verbatim += 1
             score = min(score + 1.0, _CAP)
-            if score >= ceiling or (ceiling < _CAP and verbatim >= _copied(at - before)):
+            near = min(near + 1.0, _CAP) if apart <= _NEAR else max(0.0, near - 1.0)
+            if score >= ceiling or (ceiling < _CAP and verbatim >= _copied(apart)):
                 return None
-        if due < first + size:
-            score, verbatim = max(0.0, score - 2.0 * (first + size - due)), 0
-        return score, verbatim, known
+        rest = first + size - due
+        if rest:
+            score, near, verbatim = max(0.0, score - 2.0 * rest), max(0.0, near - rest), 0
+        return score, near, verbatim, known
 
 
 def _copied(unit: int) -> int:

@@ -14,6 +14,10 @@ from detector.verdict import Rule
 
 HELD = 256  # most characters a gate holds: what is not certain by then would be shown all the same
 _SEPARATORS = frozenset("-=_.*#~+·—–…─━═│┃|┄┈ \t\r\n\u3000\u00a0\u2800")
+_BASES, _GENE = frozenset("ACGTUN"), 400  # genes repeat by nature
+_FRAMES, _CELL = "|+", 120
+_ROW = 8
+_RULE = 248  # of a table's or a section's rule; no longer, so that one hold is enough (HELD)
 _FLOOD = 48  # shortest run of marks that is no decoration, if they are not ASCII
 
 
@@ -61,23 +65,21 @@ class Runs:
                 continue
             covered = max(covered, run)
             unit = text[end - period : end]
-            begin = end - run + max(shown_limit(period), self._least(unit) - HELD)
+            begin = end - run + allowance(unit, self.profile.symbols, text[end - run - 1 : end - run])
             self.hold_from = begin if self.hold_from is None else min(begin, self.hold_from)
             rule = self._rule(unit, period, run, final, whole=run >= end - 2)
             if rule is not None:
                 return Run(rule=rule, period=period, start=end - run, end=end)
         return None
 
-    def _least(self, unit: str) -> int:
-        """Length from which a run of this unit is flagged, if it is one of symbols; 0 for words, which are found soon."""
-        return 0 if WORD.search(unit) else symbol_limit(unit, 0) * self.profile.symbols
-
     def _rule(self, unit: str, period: int, run: int, final: bool, *, whole: bool) -> Rule | None:
         """Which rule a run of `run` characters with this unit breaks."""
         p, copies = self.profile, run // period
         if WORD.search(unit) is None:
-            return Rule.SYMBOL if run >= symbol_limit(unit, copies) * p.symbols else None
+            return Rule.SYMBOL if run >= symbol_limit(unit) * p.symbols else None
         size = width(unit)
+        if len(unit) > 1 and _BASES.issuperset(unit) and size * copies < _GENE:
+            return None
         # Rows of digits are pictures, matrices and dumps more often than loops.
         lettered = any(map(str.isalpha, unit))
         if copies >= p.cycle_count:
@@ -120,12 +122,26 @@ def shown_limit(period: int) -> int:
     return max(32, 2 * period) if period <= 100 else 3 * period
 
 
-def symbol_limit(unit: str, copies: int) -> int:
+def allowance(unit: str, symbols: int, before: str) -> int:
+    """Characters of a run of this unit after which a hold must begin: what may be shown, or as late as it can help.
+
+    A run of symbols that would outgrow the longest hold before it is flagged is not held from its beginning: most are
+    decoration, blanks above all. `symbols`: the profile's factor; `before`: the character before the run.
+    """
+    shown = shown_limit(len(unit))
+    if WORD.search(unit):
+        return shown
+    if len(unit) == 1 and before in _FRAMES and before:
+        return _CELL  # the rule of a table's column
+    return max(shown, symbol_limit(unit) * symbols - HELD)
+
+
+def symbol_limit(unit: str) -> int:
     """Least length of a run of symbols that is no decoration."""
     if unit.isspace():
         return 1000
-    if "|" in unit and "\n" in unit:
-        return 1000  # rows of a table or a form to be filled in
+    if "\n" in unit and ("|" in unit or len(unit) >= _ROW):
+        return 1000  # rows of a table, a form to be filled in, a picture
     if set(unit) <= _SEPARATORS:
-        return 300 if len(unit) == 1 or "\n" in unit or copies >= 64 else 400
+        return 300 if len(unit) == 1 else _RULE
     return 120 if unit.isascii() else _FLOOD

@@ -7,16 +7,14 @@ Out: Verdict; offsets in code points of the text.
 from collections.abc import Callable
 from dataclasses import replace
 
+from detector.aftermath import fresh_from, loop_trigrams
 from detector.finding import Finding
 from detector.fingerprint import fingerprint
 from detector.metrics import char_repeat, context_sim
 from detector.profile import Profile, profile_of
 from detector.quiet import BLOCK, Quiet
-from detector.text import TOKEN, WORD
 from detector.verdict import Health, LoopClass, Metrics, Rule, Verdict
 from detector.watch import STEP, Watch
-
-_GAP = 40  # unknown words in a row after which a loop found by statistics has ended
 
 
 def score(
@@ -102,31 +100,6 @@ def end_of(found: Finding, text: str) -> int:
         else:
             high = middle - 1
     return low
-
-
-def loop_trigrams(text: str) -> frozenset[tuple[str, str, str]]:
-    """The token trigrams a loop is made of; at most the last 8,000 characters are read."""
-    words = TOKEN.findall(text[-8000:].casefold())
-    return frozenset(zip(words, words[1:], words[2:], strict=False))
-
-
-def fresh_from(text: str, known: frozenset[tuple[str, str, str]]) -> int:
-    """Offset just past the last place where `text` still says what the loop said."""
-    spans = [(m.end(), m.group().casefold()) for m in TOKEN.finditer(text)]
-    end, gap = 0, 0
-    for (_, a), (_, b), (stop, c) in zip(spans, spans[1:], spans[2:], strict=False):
-        if (a, b, c) in known:
-            end, gap = stop, 0
-        else:
-            gap += 1
-            if gap > _GAP:
-                break
-    else:
-        if gap < 8 and end:
-            return len(text)
-    while end and end < len(text) and WORD.search(text[end]) is None:
-        end += 1
-    return end
 
 
 def _restatement(verdict: Verdict, text: str, previous: str, profile: Profile) -> Verdict:

@@ -6,7 +6,7 @@ Why these rules: DETECTION.md sections 1 and 4.
 """
 
 from detector.density import Density
-from detector.finding import Finding, class_of, dense_stretch, vague_class
+from detector.finding import Finding, class_of, dense_stretch, first_copy, vague_class
 from detector.lines import Lines
 from detector.metrics import duplicate_share, trigram_repeat
 from detector.profile import Profile
@@ -32,6 +32,7 @@ class Watch:
         self.words = Recurrence()
         self.density = Density(profile, self.words)
         self.follow_lines = profile.statistics
+        self.listed = False  # whether a list seems to go on by itself
         self._runs = Runs(profile)
         self._lines = Lines()
         self.token_at = 0  # absolute offset up to which tokens were read
@@ -74,7 +75,7 @@ class Watch:
         if found is None:
             rule = self.density.look(self.buf, end, at, final=final)
             found = self._vague(rule, end) if rule is not None else None
-            if self.density.suspicious:
+            if self.density.suspicious or self.listed:
                 self.hold_at = at
         return found
 
@@ -95,11 +96,12 @@ class Watch:
         return max(duplicate_share(window) if len(window) >= 24 else 0.0, trigram_repeat(tail) if tail else 0.0)
 
     def _exactly(self, run: Run) -> Finding:
+        first = first_copy(self.buf, run.start, run.end)
         unit = self.buf[run.start : run.start + run.period]
-        at = self.base + run.start
+        onset = run.start if run.start - first >= run.period else first + run.period
         return Finding(
             rule=run.rule, loop_class=class_of(unit, run.rule), unit=unit, period=run.period,
-            start=at, onset=at + run.period, seen=self.base + run.end,
+            start=self.base + first, onset=self.base + onset, seen=self.base + run.end,
         )  # fmt: skip
 
     def _vague(self, rule: Rule, end: int) -> Finding:
@@ -128,10 +130,14 @@ class Watch:
         """A list whose numbers go on while its items stay or come round again."""
         begin = self._line_at - self.base
         stop = end if final else self.buf.rfind("\n", begin, end) + 1
+        if stop > begin:
+            self._line_at = self.base + stop
+            self._lines.take(self.buf[begin:stop])
+        elif not self._lines.expecting:
+            return None
+        # What a program prints counts by trade; only items that come round are a loop there.
+        counting = self.buf.count("```", max(0, end - KEEP), end) % 2 == 0
+        self.listed = self._lines.expects(self.buf[max(begin, stop) : end], counting=counting)
         if stop <= begin:
             return None
-        self._line_at = self.base + stop
-        self._lines.take(self.buf[begin:stop])
-        # What a program prints counts by trade; only items that come round are a loop there.
-        printed = self.buf.count("```", max(0, end - KEEP), end) % 2 == 1
-        return self._lines.found(self.buf, self.base, end, self.profile.list_items, final=final, counting=not printed)
+        return self._lines.found(self.buf, self.base, end, self.profile.list_items, final=final, counting=counting)

@@ -1,0 +1,49 @@
+"""Exact runs: what is a loop, what is decoration, and from where a suspicion holds."""
+
+import pytest
+
+from detector import Rule, score
+from detector.runs import HELD, allowance, symbol_limit
+
+PROSE = "The route is closed until noon, so take the coast road and turn left at the old mill. "
+
+
+@pytest.mark.parametrize(
+    ("loop", "rule"),
+    [
+        pytest.param("court order " * 8, Rule.CYCLE, id="four copies, 96 wide"),
+        pytest.param(("-" * 80 + " Weir Mill Bridge Harbour\n") * 3, Rule.BLOCK, id="three copies of a long unit"),
+        pytest.param("|---" * 80, Rule.SYMBOL, id="a table's rule without end"),
+        pytest.param("😀" * 60, Rule.SYMBOL, id="emoji"),
+        pytest.param("court " * 12, Rule.STUCK, id="one word"),
+    ],
+)
+def test_a_loop_breaks_its_rule(loop: str, rule: Rule) -> None:
+    verdict = score(PROSE + loop)
+    assert verdict.degenerate
+    assert verdict.rules == (rule,)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("guide = 'ATCG" + "GC" * 35 + "'", id="genes"),
+        pytest.param("```\n" + ("*" + " " * 13 + "*\n") * 20 + "```", id="a picture in a code block"),
+        pytest.param("\n".join("⠀⠀⠸⠿⠿⠿⠇⠀⠀⠀" for _ in range(24)), id="a picture of braille dots"),
+        pytest.param("\n".join(f"{n}. Answer is: {n}" for n in range(1, 11)) + "\nThat was the output.", id="an output that counts"),
+        pytest.param("| " + "-" * 200 + " |\n| a | b |", id="the rule of a wide column"),
+    ],
+)  # fmt: skip
+def test_decoration_and_data_are_no_loop(text: str) -> None:
+    assert not score(PROSE + "\n" + text + "\n" + PROSE[::-1]).degenerate
+
+
+def test_symbols_that_outgrow_a_hold_are_held_late_and_others_at_once() -> None:
+    assert allowance(" ", 1, "a") == symbol_limit(" ") - HELD
+    assert allowance("|---", 1, "a") == allowance("ab", 1, "") == 32
+    assert allowance("-", 1, "|") > allowance("-", 1, "\n")
+
+
+def test_three_copies_of_a_long_unit_may_be_shown_and_two_of_a_short_one() -> None:
+    assert allowance("w" * 101, 1, "") == 303
+    assert allowance("w" * 100, 1, "") == 200
