@@ -28,6 +28,7 @@ from pointsman.breaker_metrics import BreakerCollector
 from pointsman.embedded_valkey import NoValkey, embedded_valkey
 from pointsman.phrases import KeptPhrases
 from pointsman.settings import Settings
+from pointsman.switchwork import follow_switches
 from router.api import RouterApp, build_app
 from router.auth import Keys
 from router.choose import remembered
@@ -39,6 +40,7 @@ from store.redis_gray import RedisGray
 from store.redis_link import RedisLink, connect
 from store.redis_spend import RedisSpend
 from store.redis_states import RedisEvidence, RedisLease, RedisProbes, RedisStates
+from store.redis_switches import RedisSwitches
 from store.redis_windows import RedisCounts
 from store.server_time import ServerTime
 from store.spool import Spool
@@ -183,6 +185,7 @@ async def _assemble(settings: Settings, stack: AsyncExitStack) -> Service:
     with contextlib.suppress(StoreUnavailable):
         await phrases.refresh()
     _background(stack, phrases.run(), "phrases")
+    _background(stack, follow_switches(deps.switches, RedisSwitches(link), clock), "switches")
     service = Service(
         settings=settings,
         app=build_app(deps),

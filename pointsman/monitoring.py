@@ -22,6 +22,7 @@ from console.gatekeeper import Gate
 from console.gray_api import gray_routes
 from console.jobs_api import jobs_routes
 from console.records_api import records_routes
+from console.switches_api import switches_routes
 from console.watch_api import watch_routes
 from monitor.alerts.sender import LEASE_NAME
 from monitor.probes.runner import ProbeRunner
@@ -38,8 +39,10 @@ from pointsman.fleet import SqlAudit
 from pointsman.graywork import grays_of
 from pointsman.reload import Reloads
 from pointsman.serve import Door, listen, serve
+from pointsman.switchwork import FleetSwitches
 from pointsman.telling import Telling, start_telling
 from pointsman.watchwork import KINDS, watched_of
+from store.redis_switches import RedisSwitches
 from store.sql_admin import SqlAdminLog
 from store.sql_admin_tokens import SqlAdminTokens
 from store.sql_console import SqlRecords
@@ -137,6 +140,7 @@ class Operators:
         gate = Gate(self._tokens)
         alerts = alert_room_of(service, telling)
         jobs = ScheduledJobs(schedule=schedule, slots=SqlJobs(service.engine), clock=service.clock)
+        switches = FleetSwitches(store=RedisSwitches(service.link), deps=service.deps, clock=service.clock)
         assert self.configuration is not None
         more = [
             jobs_routes(jobs, audit, gate),
@@ -146,6 +150,7 @@ class Operators:
             anomaly_routes(anomalies_of(service), audit, gate),
             config_routes(self.configuration, audit, gate),
             records_routes(SqlRecords(service.engine), gate),
+            switches_routes(switches, audit, gate),
         ]
         app = build_admin(fleet, audit, service.transitions, gate, more)
         app.router.routes.extend(open_pages(alerts, audit, telling))

@@ -27,6 +27,7 @@ from pointsman.alert_settings import (
 from pointsman.mistakes import hint, mistake
 from pointsman.yaml_lines import Lines, Mistake, Path, SettingsError, dotted, read
 from router.policy import RouterPolicy
+from router.price import Price
 from router.topology import KNOWN_SCENES, Candidate, Logprobs, Model, Route, Topology, WhenDown
 from upstream.call import Endpoint, Timeouts
 
@@ -62,11 +63,24 @@ class EndpointSettings(Part):
     """Defaults for fields that a request does not set."""
 
 
+class PriceSettings(Part):
+    """Per million tokens, as vendors quote it."""
+
+    input_per_million: Annotated[float, Field(ge=0, le=1e6)]
+    output_per_million: Annotated[float, Field(ge=0, le=1e6)]
+    currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")] = "CNY"
+    """ISO 4217; costs are counted apart for each."""
+
+
 class ModelSettings(Part):
     vendor: str = ""
     endpoints: Annotated[list[EndpointSettings], Field(min_length=1)]
     """The first is primary, the others the same vendor's spares."""
     capabilities: frozenset[Capability] = frozenset()
+    price: PriceSettings | None = None
+    """None: its cost is not counted."""
+    retry_statuses: frozenset[Annotated[int, Field(ge=400, le=499)]] = frozenset()
+    """Statuses of 400..499 by which this vendor tells of its own failures: another model is asked, and they count."""
     logprobs: Logprobs = Logprobs.NEVER
     """Which calls are asked for probabilities; needs the capability of that name."""
 
@@ -102,6 +116,8 @@ class RouteSettings(Part):
     last_model: Literal["open", "keep_reduced"] = "open"
     """keep_reduced: the last model of the route is never opened, only reduced; each bad reply is still replaced."""
     splice: bool = True
+    affinity: bool = False
+    """Whether a session stays with its model as long as that may take traffic; a sick one is left at once."""
     anti_repetition: bool | None = None
     timeouts: TimeoutSettings = TimeoutSettings()
     deadline_s: Seconds = 120.0
@@ -300,6 +316,8 @@ def _model(name: str, settings: ModelSettings) -> Model:
         endpoints=endpoints,
         capabilities=frozenset(settings.capabilities),
         logprobs=settings.logprobs,
+        price=Price(**settings.price.model_dump()) if settings.price is not None else None,
+        retry_statuses=settings.retry_statuses,
     )
 
 
@@ -313,6 +331,7 @@ def _route(name: str, settings: RouteSettings) -> Route:
         phrases=settings.phrases,
         when_down=settings.when_down,
         splice=settings.splice,
+        affinity=settings.affinity,
         anti_repetition=settings.anti_repetition,
         timeouts=Timeouts(**settings.timeouts.model_dump()),
         deadline_s=settings.deadline_s,

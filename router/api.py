@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
+from prometheus_client.openmetrics import exposition as openmetrics
 from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive, Scope, Send
 
@@ -91,8 +92,10 @@ def build_app(deps: Deps, *, lifespan: Any = None) -> RouterApp:
         return _json(200 if ready else 503, {"status": "ready" if ready else "not ready"})
 
     @app.get("/metrics")
-    async def metrics() -> Response:
+    async def metrics(request: Request) -> Response:
         _gauges(deps)
+        if "application/openmetrics-text" in request.headers.get("accept", "") and deps.exposition is None:
+            return Response(deps.metrics.openmetrics(), media_type=openmetrics.CONTENT_TYPE_LATEST)
         told = deps.metrics.exposition()
         if deps.exposition is not None:
             told = await deps.exposition(told)

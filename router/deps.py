@@ -15,6 +15,7 @@ from router.limits import Limits
 from router.metrics import RouterMetrics
 from router.policy import RouterPolicy
 from router.ports import BreakerGuard, CallLog, FeedbackLog, GraySplits, Models, Permit, Traces
+from router.switchboard import Switchboard
 from router.topology import Model, Topology
 
 
@@ -44,6 +45,7 @@ class Deps:
     clock: Clock
     rng: Random
     keys: Keys = field(default_factory=Keys)
+    switches: Switchboard = field(default_factory=Switchboard)
     limits: Limits = field(default_factory=Limits)
     policy: RouterPolicy = field(default_factory=RouterPolicy)
     metrics: RouterMetrics = field(default_factory=RouterMetrics)

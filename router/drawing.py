@@ -14,12 +14,22 @@ from router.ladder import Step, Tried, switches
 from router.topology import Model, Route
 
 
-def draw(deps: Deps, route: Route, tried: Sequence[Tried], levels: Mapping[str, Level]) -> tuple[Model, int] | None:
-    """Another model and its first endpoint that does not rest."""
+def draw(
+    deps: Deps, route: Route, tried: Sequence[Tried], levels: Mapping[str, Level], session: str = ""
+) -> tuple[Model, int] | None:
+    """Another model and its first endpoint that does not rest; on a route with affinity the one that is `session`'s."""
     passed = {t.model for t in tried}
     failed = _failed_tiers(deps, route, tried)
     while True:
-        name = choose(route.candidates, levels, tried=passed, shares=deps.shares, rng=deps.rng, failed_tiers=failed)
+        name = choose(
+            route.candidates,
+            levels,
+            tried=passed,
+            shares=deps.shares,
+            rng=deps.rng,
+            failed_tiers=failed,
+            session=session if route.affinity else None,
+        )
         if name is None:
             return None
         model = deps.topology.models[name]

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from base.faults import Fault
+from base.switch import SwitchMode
 from breaker.outcome import Outcome, classify
 from detector.checks import Format
 from detector.structured import Step as ParseStep
@@ -22,6 +23,7 @@ from router.deps import Answer, Deps, Rests, Rung
 from router.formed import formed
 from router.gray import under_release
 from router.ladder import OUT_OF_SERVICE, Step, Tried, next_step
+from router.observing import as_vendor_means, observed
 from router.rows import call_row, failed_reply, handed_over
 from router.spans import spans_of
 from router.tale import Tale
@@ -46,14 +48,17 @@ class Journey(Tale):
         self.body, self.adjusted = prepared(request, route, self.scene, self.language)
         self.warning = warning_of(request.body, self.expected)
         self._changed: tuple[str, ...] = ()
+        self._switch = deps.switches.mode(route.name, self.at)
 
     def next_rung(self) -> Rung | None:
         """Return the next attempt to make; None when the ladder has ended."""
+        if self._switch is SwitchMode.PHRASE_ONLY:
+            return None
         deps, route, tried = self.deps, self.route, self.tried
         levels = deps.guard.levels()
         if not tried and (recovering := drawing.by_permit(deps, route, levels)) is not None:
             return recovering
-        drawn = drawing.draw(deps, route, tried, levels)
+        drawn = drawing.draw(deps, route, tried, levels, self.request.session)
         here = tried[-1] if tried else None
         model = deps.topology.models[here.model] if here else None
         step = next_step(
@@ -93,7 +98,9 @@ class Journey(Tale):
         policy, rng = self.deps.policy, self.deps.rng
         scored = wants_logprobs(rung.model, policy.logprobs_sample_ratio, rng.random())
         call = call_of(asked, rung.model, self.request, self.route, language=self.language, scored=scored)
-        unguarded = not policy.guard_auxiliary and (self.request.auxiliary or self.scene == "auxiliary")
+        unguarded = self._switch is not SwitchMode.NORMAL or (
+            not policy.guard_auxiliary and (self.request.auxiliary or self.scene == "auxiliary")
+        )
         return replace(call, guarded=False) if unguarded else call
 
     def timeouts(self, rung: Rung) -> Timeouts:
@@ -104,6 +111,11 @@ class Journey(Tale):
 
         Returns it as judged, its form included.
         """
+        attempt = as_vendor_means(attempt, rung.model)
+        if self._switch is SwitchMode.OBSERVE:
+            self.seen = observed(attempt, self.request, self.route)
+            if self.seen is not None and self.seen.degenerate:
+                self.deps.metrics.observed.labels(rung.model.name).inc()
         # Of a stream that was shown as it came, plug-ins would only learn too late.
         judged = not attempt.stream or self.expected is not None
         attempt, self.parsed = formed(attempt, self.expected, self.deps.validators if judged else ())
@@ -123,13 +135,17 @@ class Journey(Tale):
         """Write the request's one row. A log that fails is counted; the answer is not held up."""
         deps, elapsed_s = self.deps, self.elapsed_s()
         deps.metrics.request(self.route.name, status, self.fallback, elapsed_s, self.first_text_s)
+        if self.tried:
+            waited_s = sum(t.attempt.elapsed_s for t in self.tried)
+            deps.metrics.overhead.labels(self.route.name).observe(max(0.0, elapsed_s - waited_s))
         handed_over(deps.calls.add_call, call_row(self, status, elapsed_s), deps.metrics)
         if deps.traces is not None:
             deps.traces.told(spans_of(self, status), self.request.traceparent)
 
     def _count(self, rung: Rung, attempt: Attempt, outcome: Outcome) -> None:
         deps, name = self.deps, rung.model.name
-        deps.metrics.attempt(name, outcome, attempt.fault, attempt.suppressed_chars, attempt.hard_stop)
+        deps.metrics.attempt(name, outcome, attempt.fault, attempt.suppressed_chars, attempt.hard_stop, self.id)
+        deps.metrics.billed(rung.model, attempt.usage)
         if self.parsed is not None:
             deps.metrics.read_as(name, self.parsed)
         deps.guard.note(

@@ -6,12 +6,16 @@ Labels come from closed lists or from the settings, never from a client's text.
 from collections.abc import Container
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.openmetrics import exposition as openmetrics
 
 from base.faults import Fault
 from breaker.levels import Level
 from breaker.outcome import Outcome
 from detector.structured import Parsed
+from router.topology import Model
+from upstream.attempt import Usage
 
+_OVERHEAD = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1)
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 
 
@@ -32,18 +36,39 @@ class RouterMetrics:
         self.refused = Counter("refused", "Requests refused before routing", ("code",), **make)  # type: ignore[arg-type]
         self.log_failures = Counter("call_log_failures", "Rows the call log did not take", **make)  # type: ignore[arg-type]
         self.feedback = Counter("feedback", "What people said of replies", ("kind", "source", "result"), **make)  # type: ignore[arg-type]
+        self.tokens = Counter("tokens", "Tokens the vendors billed", ("model", "kind"), **make)  # type: ignore[arg-type]
+        self.cost = Counter("cost", "What they cost by the settings' prices", ("model", "currency"), **make)  # type: ignore[arg-type]
+        self.overhead = Histogram("overhead_seconds", "Request less attempts", ("route",), buckets=_OVERHEAD, **make)  # type: ignore[arg-type]
+        self.observed = Counter("observed_repeats", "Loops judged under the switch observe", ("model",), **make)  # type: ignore[arg-type]
         self.in_flight = Gauge("in_flight", "Requests being served", **make)  # type: ignore[arg-type]
         self.level = Gauge("model_severity", "0 healthy, 1 warn, 2 reduced, 3 open or recovering", ("model",), **make)  # type: ignore[arg-type]
         self.phrase_only = Gauge("route_phrase_only", "1 while no model of the route may answer", ("route",), **make)  # type: ignore[arg-type]
 
     def attempt(
-        self, model: str, outcome: Outcome, fault: Fault | None, suppressed_chars: int, hard_stop: bool
+        self,
+        model: str,
+        outcome: Outcome,
+        fault: Fault | None,
+        suppressed_chars: int,
+        hard_stop: bool,
+        request_id: str = "",
     ) -> None:
-        self.attempts.labels(model, outcome.value, fault.value if fault else "none").inc()
+        """Count one attempt. What was no good reply leaves its request's id behind, as an exemplar."""
+        good = outcome in (Outcome.GOOD, Outcome.NOT_COUNTED)
+        exemplar = {"request_id": request_id} if request_id and not good else None
+        self.attempts.labels(model, outcome.value, fault.value if fault else "none").inc(1, exemplar)
         if suppressed_chars:
             self.suppressed.labels(model).inc(suppressed_chars)
         if hard_stop:
             self.hard_stops.labels(model).inc()
+
+    def billed(self, model: Model, usage: Usage) -> None:
+        """Count what one attempt was billed, and its price where the settings name one."""
+        for kind, tokens in (("input", usage.prompt_tokens), ("output", usage.completion_tokens)):
+            if tokens > 0:
+                self.tokens.labels(model.name, kind).inc(tokens)
+        if model.price is not None and (cost := model.price.of(usage.prompt_tokens, usage.completion_tokens)) > 0:
+            self.cost.labels(model.name, model.price.currency).inc(cost)
 
     def read_as(self, model: str, parsed: Parsed) -> None:
         """How one structured reply was read, and the first thing that was wrong with it."""
@@ -68,4 +93,10 @@ class RouterMetrics:
                 gauge.remove(*labels.values())
 
     def exposition(self) -> bytes:
+        """Prometheus' text format."""
         return generate_latest(self.registry)
+
+    def openmetrics(self) -> bytes:
+        """The same with exemplars: the ids of requests that were no good lead from an alert to samples."""
+        told: bytes = openmetrics.generate_latest(self.registry)  # type: ignore[no-untyped-call]
+        return told

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from breaker.share import RouteCandidate as Candidate
+from router.price import Price
 from upstream.call import Endpoint, Timeouts
 
 __all__ = ["Candidate", "Logprobs", "Model", "Route", "Topology", "WhenDown"]
@@ -37,6 +38,10 @@ class Model:
     endpoints: tuple[Endpoint, ...]
     capabilities: frozenset[str] = frozenset()
     """Of: json_schema, logprobs, prefill, repetition_penalty, min_p, stream_usage, tools."""
+    price: Price | None = None
+    """None: its cost is not counted."""
+    retry_statuses: frozenset[int] = frozenset()
+    """Of 400..499: statuses by which this vendor tells of its own failures, not of the caller's mistakes."""
     logprobs: Logprobs = Logprobs.NEVER
     """They multiply what a stream costs."""
 
@@ -57,6 +62,8 @@ class Route:
     when_down: WhenDown = WhenDown.PHRASE
     splice: bool = True
     """Whether a stream that looped may go on with another model."""
+    affinity: bool = False
+    """Whether a session stays with its model as long as that may take traffic; a sick one is left at once."""
     anti_repetition: bool | None = None
     """Append the anti-repetition rules; None: for prose scenes yes, for structured calls no."""
     timeouts: Timeouts = DEFAULT_TIMEOUTS

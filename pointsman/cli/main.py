@@ -23,6 +23,7 @@ from pointsman.cli import (
     serve,
     simulate,
     status,
+    switch,
 )
 
 app = typer.Typer(no_args_is_help=True, add_completion=True, help="Routes LLM calls and takes looping models off.")
@@ -47,6 +48,7 @@ app.command("silence")(alerts.silence)
 app.add_typer(alerts.app, name="alerts")
 app.add_typer(keys.app, name="keys")
 app.add_typer(admin.app, name="admin")
+app.add_typer(switch.app, name="switch")
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(gray.app, name="gray")
 

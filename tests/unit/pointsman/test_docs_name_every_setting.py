@@ -21,6 +21,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 PARTS = {
     "Top level": settings.Settings,
     "`models.NAME`": settings.ModelSettings,
+    "`models.NAME.price`": settings.PriceSettings,
     "`models.NAME.endpoints[]`": settings.EndpointSettings,
     "`routes.NAME`": settings.RouteSettings,
     "`routes.NAME.candidates[]`": settings.CandidateSettings,

@@ -63,3 +63,36 @@ def test_failed_tiers_are_drawn_from_when_no_other_tier_can_take_traffic() -> No
     rng = Random(1)
     assert choose(tiers, {"c": Level.OPEN}, tried={"a"}, shares=shares, rng=rng, failed_tiers={0}) == "b"
     assert choose(tiers, {}, tried={"a"}, shares=shares, rng=rng, failed_tiers={0}) == "c"
+
+
+def stuck(sessions: range, levels: dict[str, Level]) -> dict[int, str | None]:
+    candidates = [Candidate(model="a", weight=3), Candidate(model="b", weight=1), Candidate(model="c", weight=1)]
+    rng = Random(1)
+    return {
+        session: choose(candidates, levels, tried=(), shares=shares, rng=rng, session=f"s{session}")
+        for session in sessions
+    }
+
+
+def test_a_session_stays_with_its_model_and_sessions_spread_by_weight() -> None:
+    drawn = stuck(range(5_000), {})
+    assert stuck(range(5_000), {}) == drawn
+    counts = Counter(drawn.values())
+    # 3000 of 5000 expected, standard deviation 35: five of them.
+    assert abs(counts["a"] - 3_000) < 175
+    assert abs(counts["b"] - 1_000) < 145
+
+
+def test_only_a_sick_models_sessions_move_and_they_return() -> None:
+    before = stuck(range(2_000), {})
+    open_b = stuck(range(2_000), {"b": Level.OPEN})
+    assert "b" not in open_b.values()
+    assert all(before[s] == "b" for s in before if open_b[s] != before[s])
+    assert stuck(range(2_000), {"b": Level.HEALTHY}) == before
+
+
+def test_a_model_that_failed_in_this_request_is_left_whatever_the_session() -> None:
+    candidates = [Candidate(model="a", weight=1), Candidate(model="b", weight=1)]
+    for session in ("s1", "s2", "s3", "s4"):
+        drawn = choose(candidates, {}, tried=("a",), shares=shares, rng=Random(1), session=session)
+        assert drawn == "b"

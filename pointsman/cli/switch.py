@@ -1,0 +1,58 @@
+"""`pointsman switch`: for one route or all, judge without acting, do not judge, or ask no model; with an end."""
+
+import json
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from base.switch import SwitchMode
+from pointsman.cli.asking import TokenOption, UrlOption, asked
+
+app = typer.Typer(invoke_without_command=True, help="Switches over routes and the fleet: list them, set one.")
+
+
+@app.callback(invoke_without_command=True)
+def switch(
+    context: typer.Context,
+    url: str = UrlOption,
+    token: str = TokenOption,
+    as_json: bool = typer.Option(False, "--json", help="As JSON."),
+) -> None:
+    """List the switches in force. Exit 1: the service did not tell."""
+    if context.invoked_subcommand is not None:
+        return
+    told = asked("GET", url, "/admin/switches", token)
+    if as_json:
+        typer.echo(json.dumps(told["switches"], ensure_ascii=False, indent=2))
+        return
+    if not told["switches"]:
+        typer.echo("no switch is set")
+        return
+    Console().print(_table(told))
+
+
+@app.command("set")
+def set_one(
+    mode: SwitchMode = typer.Argument(help="observe judges and does not act; bypass does not judge; normal ends it."),
+    reason: str = typer.Option(..., "--reason", "-r", help="Why; stands in the audit log."),
+    route: str = typer.Option("", help="The route; without it the whole fleet."),
+    minutes: float = typer.Option(60.0, min=0.1, help="Then everything is as before by itself."),
+    url: str = UrlOption,
+    token: str = TokenOption,
+) -> None:
+    """Set a switch; every router obeys within about a second."""
+    body: dict[str, Any] = {"mode": mode.value, "route": route, "minutes": minutes, "reason": reason}
+    told = asked("POST", url, "/admin/switches", token, body)
+    where = f"route {told['route']}" if told["route"] else "the whole fleet"
+    until = "" if mode is SwitchMode.NORMAL else f" for {minutes:g} minutes"
+    typer.echo(f"{where}: {told['mode']}{until}")
+
+
+def _table(told: dict[str, Any]) -> Table:
+    out = Table("where", "mode", "minutes left", "who", "why")
+    for row in told["switches"]:
+        left = f"{max(0.0, row['until'] - told['now']) / 60:.0f}"
+        out.add_row(row["route"] or "the whole fleet", row["mode"], left, row["actor"], row["reason"])
+    return out
