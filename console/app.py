@@ -13,19 +13,26 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
 from console.alerts_ports import AlertRoom
+from console.anomalies_api import Anomalies
+from console.config_ports import Configuration
 from console.feed import Feed
 from console.gate import Headed
+from console.gray_api import Grays
 from console.jobs_api import ClockJobs
+from console.pages.evidence import feedback_pages, report_pages
 from console.pages.fleet import fleet_routes
+from console.pages.gray import gray_pages
 from console.pages.incidents import IncidentPages
 from console.pages.ledgers import audit_routes, job_routes, key_routes
 from console.pages.login import login_routes
 from console.pages.model import ModelPages
 from console.pages.phrases import PhrasePages
 from console.pages.requests import RequestPages
+from console.pages.settings import config_pages
 from console.pages.trial import TrialPages
-from console.ports import AuditTrail, History, HourBook, KeyRing, PhraseBook, Prober, Records, Yard
+from console.ports import AuditTrail, History, HourBook, KeyRing, PhraseBook, Prober, Records, Reports, Yard
 from console.site import Site, visit_of
+from console.watch_api import Watched
 
 log = logging.getLogger("pointsman.console")
 PACK_FROM_BYTES = 800
@@ -49,6 +56,11 @@ class Desk:
     jobs: ClockJobs | None = None
     phrases: PhraseBook | None = None
     alerts: AlertRoom | None = None
+    configuration: Configuration | None = None
+    grays: Grays | None = None
+    anomalies: Anomalies | None = None
+    watched: Watched | None = None
+    reports: Reports | None = None
     stopping: Callable[[], bool] = lambda: False
 
 
@@ -75,9 +87,13 @@ def _pages(desk: Desk) -> tuple[str, ...]:
         "incidents": desk.alerts is not None,
         "requests": True,
         "try": True,
+        "gray": desk.grays is not None,
+        "feedback": desk.anomalies is not None,
+        "reports": desk.reports is not None,
         "phrases": desk.phrases is not None,
         "jobs": desk.jobs is not None,
         "keys": desk.keys is not None,
+        "config": desk.configuration is not None,
         "audit": True,
     }
     return tuple(page for page, is_there in there.items() if is_there)
@@ -101,6 +117,14 @@ def _routes(site: Site, desk: Desk) -> Iterator[BaseRoute]:
     yield from audit_routes(site, desk.audit)
     if desk.alerts is not None:
         yield from IncidentPages(desk.alerts, desk.audit).routes(site)
+    if desk.grays is not None:
+        yield from gray_pages(site, desk.grays, desk.audit)
+    if desk.anomalies is not None:
+        yield from feedback_pages(site, desk.anomalies, desk.watched, desk.audit)
+    if desk.reports is not None:
+        yield from report_pages(site, desk.reports)
+    if desk.configuration is not None:
+        yield from config_pages(site, desk.configuration, desk.audit)
     if desk.phrases is not None:
         yield from PhrasePages(desk.phrases, desk.audit).routes(site)
     if desk.keys is not None:

@@ -42,8 +42,20 @@ class Reloaded:
     mistakes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnDisk:
+    """The file as it is now: its settings as YAML with every secret masked, or what is wrong with it."""
+
+    text: str = ""
+    mistakes: tuple[str, ...] = ()
+
+
 class Configuration(Protocol):
     def running(self) -> Running: ...
+
+    async def on_disk(self) -> OnDisk:
+        """What a reload here would take; reads the file and changes nothing."""
+        ...
 
     async def everywhere(self) -> Sequence[ProcessConfig]:
         """All processes that spoke lately. Raises StoreUnavailable."""

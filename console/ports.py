@@ -293,3 +293,35 @@ class PhraseBook(Protocol):
 
     async def version(self, id: int) -> PhraseVersion | None: ...
     async def save(self, language: str, body: str, actor: str, reason: str) -> int: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportDay:
+    """One kept daily report."""
+
+    day: str
+    at: float
+    run_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvalRun:
+    """One evaluation run; `state` is running, done, failed or stopped."""
+
+    id: str
+    suite: str
+    state: str
+    started_at: float
+    ended_at: float | None
+    detail: str
+
+
+class Reports(Protocol):
+    """Daily reports and evaluation runs, read. All methods raise StoreUnavailable."""
+
+    async def days(self, limit: int) -> Sequence[ReportDay]: ...
+
+    async def html(self, day: str, language: str) -> str | None:
+        """The whole page, which asks nothing of anybody; None: no report of that day, or one that cannot be read."""
+
+    async def runs(self, limit: int) -> Sequence[EvalRun]: ...

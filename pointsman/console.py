@@ -14,17 +14,22 @@ from starlette.types import ASGIApp
 from base.clock import Clock
 from console.access import Doorkeeper
 from console.alerts_ports import AlertRoom
+from console.anomalies_api import Anomalies
 from console.app import Desk, build_console
 from console.assets import Assets
+from console.config_ports import Configuration
 from console.feed import Feed
+from console.gray_api import Grays
 from console.jobs_api import ClockJobs
 from console.ports import KeyRing, KeyRow
 from console.render import environment
 from console.session import Sealer
 from console.site import Site
+from console.watch_api import Watched
 from console.words import load as load_words
 from pointsman.assemble import Service, StartError
 from pointsman.fleet import GuardedFleet, SqlAudit
+from pointsman.kept_reports import KeptReports
 from pointsman.phrases import SavedPhrases
 from pointsman.trial import HttpProber
 from store.redis_windows import RedisCounts
@@ -42,8 +47,19 @@ def fleet_of(service: Service) -> GuardedFleet:
     return GuardedFleet(guard=service.guard, deps=service.deps, clock=service.clock, counts=counts)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Others:
+    """What other parts of the monitor show and let people do."""
+
+    alerts: AlertRoom
+    configuration: Configuration
+    grays: Grays
+    anomalies: Anomalies
+    watched: Watched
+
+
 def operators_app(
-    service: Service, fleet: GuardedFleet, tokens: Doorkeeper, jobs: ClockJobs, alerts: AlertRoom, admin: ASGIApp
+    service: Service, fleet: GuardedFleet, tokens: Doorkeeper, jobs: ClockJobs, others: Others, admin: ASGIApp
 ) -> ASGIApp:
     """Pages and admin JSON behind one door; the view of the fleet is kept fresh in the background. Raises StartError."""
     settings = service.settings
@@ -81,7 +97,12 @@ def operators_app(
         prober=HttpProber(client, lambda: data_url(service), routes, service.clock),
         keys=SqlKeyRing(keys=SqlKeys(service.engine), clock=service.clock, known=routes),
         jobs=jobs,
-        alerts=alerts,
+        alerts=others.alerts,
+        configuration=others.configuration,
+        grays=others.grays,
+        anomalies=others.anomalies,
+        watched=others.watched,
+        reports=KeptReports(engine=service.engine),
         hours=SqlHours(service.engine),
         phrases=SavedPhrases(kept=service.phrases, store=service.phrases.store, clock=service.clock),
         # Asked of the router: a reload hands us a copy of the service, which nobody tells that it is to drain.

@@ -32,7 +32,7 @@ from pointsman.alert_room import alert_room_of, open_pages
 from pointsman.assemble import Service
 from pointsman.breaker_alerts import ConditionWatch
 from pointsman.clockwork import ScheduledJobs, schedule_of
-from pointsman.console import fleet_of, operators_app
+from pointsman.console import Others, fleet_of, operators_app
 from pointsman.doorkeeper import HeldTokens, keep_tokens
 from pointsman.feedbackwork import anomalies_of
 from pointsman.fleet import SqlAudit
@@ -142,12 +142,19 @@ class Operators:
         jobs = ScheduledJobs(schedule=schedule, slots=SqlJobs(service.engine), clock=service.clock)
         switches = FleetSwitches(store=RedisSwitches(service.link), deps=service.deps, clock=service.clock)
         assert self.configuration is not None
+        others = Others(
+            alerts=alerts,
+            configuration=self.configuration,
+            grays=grays_of(service),
+            anomalies=anomalies_of(service),
+            watched=watched_of(service),
+        )
         more = [
             jobs_routes(jobs, audit, gate),
             alert_routes(alerts, audit, gate),
-            watch_routes(watched_of(service), gate, KINDS),
-            gray_routes(grays_of(service), audit, gate),
-            anomaly_routes(anomalies_of(service), audit, gate),
+            watch_routes(others.watched, gate, KINDS),
+            gray_routes(others.grays, audit, gate),
+            anomaly_routes(others.anomalies, audit, gate),
             config_routes(self.configuration, audit, gate),
             records_routes(SqlRecords(service.engine), gate),
             switches_routes(switches, audit, gate),
@@ -159,7 +166,7 @@ class Operators:
         async def healthz() -> dict[str, str]:
             return {"status": "ok"}
 
-        return operators_app(service, fleet, self._tokens, jobs, alerts, app)
+        return operators_app(service, fleet, self._tokens, jobs, others, app)
 
 
 def _start_probes(service: Service) -> None:

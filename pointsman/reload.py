@@ -20,7 +20,7 @@ from pydantic import BaseModel, SecretStr
 from base.clock import SystemClock
 from breaker.ports import StoreUnavailable
 from breaker.share import shares
-from console.config_ports import Configuration, ProcessConfig, Reloaded, Running
+from console.config_ports import Configuration, OnDisk, ProcessConfig, Reloaded, Running
 from pointsman.assemble import Service
 from pointsman.settings import Settings, SettingsError, load
 from router.choose import remembered
@@ -76,6 +76,14 @@ class Reloads:
             restart_needed=self._restart_needed,
             mistakes=self._mistakes,
         )
+
+    async def on_disk(self) -> OnDisk:
+        if self._file is None:
+            return OnDisk(text=masked(self._service.settings))
+        try:
+            return OnDisk(text=masked(await self._read()))
+        except (SettingsError, OSError, UnicodeDecodeError) as error:
+            return OnDisk(mistakes=_told(error))
 
     async def everywhere(self) -> Sequence[ProcessConfig]:
         return await self._store.processes()

@@ -11,6 +11,7 @@ from console.alerts_ports import AlertRoom, IncidentRow
 from console.csv_out import csv_answer
 from console.forms import BadForm, reason_of
 from console.ports import AuditTrail
+from console.render import pct
 from console.site import Site, Visit, acts, looks
 
 PAGE = 100
@@ -88,7 +89,7 @@ class IncidentPages:
             one=found,
             events=await self._room.events(id_),
             letters=await self._room.deliveries(incident=id_, limit=PAGE),
-            facts=[(name, value) for name, value in found.facts.items() if isinstance(value, str | int | float)],
+            facts=facts_of(found, visit),
             sample=str(found.facts.get("sample") or ""),
         )
 
@@ -165,3 +166,23 @@ class IncidentPages:
         )
         said = await self._room.test(channel, visit.actor)
         return visit.page("channel_said.html", channel=channel, answer=said)
+
+
+RATIOS = frozenset({"ratio", "line", "rate", "baseline", "previous", "share", "chance"})
+
+
+def facts_of(found: IncidentRow, visit: Visit) -> list[tuple[str, str]]:
+    """The figures of the last finding that have a word, in words: levels, classes and ratios as everywhere else."""
+    words, out = visit.words, []
+    for name, value in found.facts.items():
+        if f"fact.{name}" not in words or not isinstance(value, str | int | float) or value == "":
+            continue
+        if name in RATIOS and isinstance(value, int | float) and value <= 1:
+            shown = pct(value)
+        else:
+            keys = (f"level.{value}", f"class.{value}", f"reason.{value}")
+            shown = next(
+                (words(key) for key in keys if key in words), f"{value:g}" if isinstance(value, float) else str(value)
+            )
+        out.append((words(f"fact.{name}"), shown))
+    return out

@@ -47,12 +47,20 @@ async def test_a_person_sees_a_model_go_sick_and_deals_with_it(tmp_path: Path) -
             await page.wait_for_selector("article.card.reduced:has-text('L2 reduced')")
             await page.wait_for_selector("h1:has-text('1 of 2 models need a look')")
 
-            await _forces_and_resets(page)
+            await _takes_the_incident(page, service)
+            await _forces_and_resets(page, service)
             await _finds_the_request(page, service, ids[0])
             await _tries_a_text_and_a_prompt(page, service)
             await _edits_a_phrase(page, service, client)
             await page.goto(f"{service.urls[1]}/audit")
-            for word in ("set a mode", "reset", "edited phrases", "sent a test prompt", "vendor incident"):
+            for word in (
+                "took an incident",
+                "set a mode",
+                "reset",
+                "edited phrases",
+                "sent a test prompt",
+                "vendor incident is over",
+            ):
                 await page.wait_for_selector(f"text={word}")
             # One refused login is an answer of 401, which a browser writes into its console.
             errors = [e for e in seen.errors if "401" not in e]
@@ -68,7 +76,20 @@ async def _is_refused_with_a_wrong_token(page: Any, service: Running) -> None:
     await page.wait_for_selector("text=This token is not known.")
 
 
-async def _forces_and_resets(page: Any) -> None:
+async def _takes_the_incident(page: Any, service: Running) -> None:
+    await page.goto(f"{service.urls[1]}/incidents")
+    await page.click("#rows a:has-text('Level moved')")
+    await page.fill("form[action$='/ack'] [name=reason]", "looking at it")
+    await page.click("form[action$='/ack'] button")
+    await page.wait_for_selector("text=Done: it is yours, repeats stop.")
+    await page.wait_for_selector(".hero .mode:has-text('taken')")
+    await page.fill("form[action$='/note'] [name=reason]", "the vendor is informed")
+    await page.click("form[action$='/note'] button")
+    await page.wait_for_selector(".events li:has-text('the vendor is informed')")
+
+
+async def _forces_and_resets(page: Any, service: Running) -> None:
+    await page.goto(service.urls[1])
     await page.click("article.card.reduced h2 a")
     await page.wait_for_selector(".timeline canvas")
     await page.wait_for_selector("tr.fired:has-text('One loop in a burst')")
