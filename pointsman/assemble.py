@@ -98,23 +98,23 @@ class Service:
 
 
 @contextlib.asynccontextmanager
-async def assembled(settings: Settings) -> AsyncIterator[Service]:
-    """The service, open for the time of the block. Raises StartError."""
+async def assembled(settings: Settings, given: Clock | None = None) -> AsyncIterator[Service]:
+    """The service, open for the time of the block; `given` stands for this machine's clock and the store's.
+
+    Raises StartError.
+    """
     async with AsyncExitStack() as stack:
-        yield await _assemble(settings, stack)
+        yield await _assemble(settings, stack, given)
 
 
-async def _assemble(settings: Settings, stack: AsyncExitStack) -> Service:
-    local = SystemClock(settings.time_scale)
+async def _assemble(settings: Settings, stack: AsyncExitStack, given: Clock | None) -> Service:
+    local = given or SystemClock(settings.time_scale)
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     boot_id, rng = new_boot_id(), Random()
     redis_url = await redis_of(settings, stack)
     link = RedisLink(connect(redis_url), local)
     stack.push_async_callback(link.close)
-    clock = ServerTime(link, local)
-    with contextlib.suppress(StoreUnavailable):
-        await clock.refresh()
-    _background(stack, clock.run(), "server time")
+    clock = given or await _server_time(link, local, stack)
 
     engine = await open_sql(settings, stack)
     transitions = SqlTransitions(engine)
@@ -208,6 +208,14 @@ async def _assemble(settings: Settings, stack: AsyncExitStack) -> Service:
     BreakerCollector(deps.metrics.registry, guard, counts, calls, moves)
     deps.ready = lambda: not service.draining
     return service
+
+
+async def _server_time(link: RedisLink, local: Clock, stack: AsyncExitStack) -> ServerTime:
+    clock = ServerTime(link, local)
+    with contextlib.suppress(StoreUnavailable):
+        await clock.refresh()
+    _background(stack, clock.run(), "server time")
+    return clock
 
 
 async def open_sql(settings: Settings, stack: AsyncExitStack) -> AsyncEngine:
