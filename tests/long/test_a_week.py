@@ -13,9 +13,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from base.feedback import FeedbackKind, FeedbackSource
 from monitor.nightly.baseline import baseline_of
 from pointsman.demo.scripted import ScriptedUpstream
 from pointsman.graywork import gray_keeper
+from router.ports import Answered, Feedback
 from store.sql_evals import SqlEvals
 from tests.support.robots import Robots
 from tests.support.valkey import start_valkey
@@ -113,6 +115,8 @@ async def live(here: Week, upstream: ScriptedUpstream, robots: Robots) -> None:
     upstream.set("oak", "phrase_loop", 0.08)
     await until(4, 0)
     upstream.set("oak", "phrase_loop", 0.04)
+    await until(5, 12)
+    complain(here)
     await until(6, 8)
     robots.answers["wecom"].extend([93000] * 1_000)
     await until(6, 14)
@@ -127,6 +131,25 @@ async def pin(here: Week) -> None:
     for model in run.models:
         results = await evals.results(run.id)
         await evals.pin(baseline_of(run, model, results, policy, at=here.clock.now_s(), by="ops"))
+
+
+def complain(here: Week) -> None:
+    """Fourteen people within ten minutes say that `yew` repeats itself."""
+    at = here.clock.now_s()
+    for number in range(14):
+        to = Answered(request_id=f"pm-{number}", app="car", model="yew", route="main", scene="chat", at=at - 60)
+        said = Feedback(
+            id=f"f{number}",
+            request_id=to.request_id,
+            app="car",
+            user_hash=f"u{number}",
+            at=at - 30 * (number % 20),
+            kind=FeedbackKind.REPETITION,
+            source=FeedbackSource.USER,
+            answered=to,
+        )
+        assert here.service.deps.feedback is not None
+        here.service.deps.feedback.add(said)
 
 
 async def look(here: Week) -> None:

@@ -90,6 +90,8 @@ class Week:
 
     async def _background(self) -> None:
         guard, gray = self.service.guard, self.service.deps.gray
+        if self.service.deps.feedback is not None:
+            await self.service.deps.feedback.flush()  # type: ignore[attr-defined]
         await guard.flush()
         await guard.evaluate()
         await guard.lease_permits()
