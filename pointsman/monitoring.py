@@ -148,6 +148,7 @@ class Operators:
             grays=grays_of(service),
             anomalies=anomalies_of(service),
             watched=watched_of(service),
+            switches=switches,
         )
         more = [
             jobs_routes(jobs, audit, gate),
