@@ -63,6 +63,12 @@ class MemoryCounts:
         ]
         return merge_fast(kept)
 
+    def forget_all(self) -> None:
+        """As a store that was restarted empty."""
+        self._minutes.clear()
+        self._fast.clear()
+        self._writers.clear()
+
     def _forget(self, now_s: float) -> None:
         for key in [k for k in self._minutes if k[1] * MINUTE_S < now_s - KEPT_S]:
             del self._minutes[key]
