@@ -233,12 +233,12 @@ async def _sums(actions: list[tuple[int, str]]) -> None:
                 sides[index][2].resend()
             case _:
                 await flush(index, action)
-    # Then the store is well: two flushes of each, and the settling one half a minute after the minute closed.
+    # Then the store is well: some flushes of each, and those that come by themselves once a minute has closed.
     for _ in range(3):
         for index in range(3):
             await flush(index)
     clock.tick(60.0 + SETTLE_S)
-    for _ in range(2):
+    for _ in range(3):
         for index in range(3):
             await flush(index)
     found = {row.minute: row.counts.judged for row in await kept.minutes("m", M0, M0 + 70) if row.scope == ""}
