@@ -56,7 +56,7 @@ def jobs_of(service: Service) -> Sequence[Job]:
 
 def ticks_of(service: Service) -> Sequence[Tick]:
     """What the leader repeats."""
-    folding = RedisFolding(service.link, service.clock, service.guard.models)
+    folding = RedisFolding(service.link, service.clock, lambda: service.guard.models)
     return (
         Tick(name="gray", every_s=graywork.TICK_S, work=graywork.gray_keeper(service).tick),
         Tick(name="complaints", every_s=feedbackwork.TICK_S, work=feedbackwork.feedback_watch(service).tick),

@@ -6,7 +6,7 @@ are lost rather than doubled. Live flushes are never touched: they reach 15 min 
 Source: BREAKER.md, Redis: fields are folded only for boot ids declared dead, whose later writes are refused.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from base.clock import Clock
@@ -27,8 +27,9 @@ MINUTES_AT_ONCE = 20
 class RedisFolding:
     """`fold` once a minute, in one process of the fleet; two at once do no harm. `folded` counts fields that went."""
 
-    def __init__(self, link: RedisLink, clock: Clock, models: Sequence[str]) -> None:
-        self._link, self._clock, self._models = link, clock, tuple(models)
+    def __init__(self, link: RedisLink, clock: Clock, models: Callable[[], Sequence[str]]) -> None:
+        """`models`: those there are now; a reload may change them."""
+        self._link, self._clock, self._models = link, clock, models
         self._well_since: float | None = None
         self.folded = 0
 
@@ -36,7 +37,7 @@ class RedisFolding:
         """Raises StoreUnavailable; what was not folded then is folded later."""
         now_s = self._clock.now_s()
         try:
-            for model in self._models:
+            for model in self._models():
                 dead = await self._dead(model, now_s)
                 if dead and self._well_since is not None and now_s - self._well_since >= WELL_S:
                     await self._fold(model, dead, now_s)

@@ -41,7 +41,7 @@ async def fields(link: RedisLink, minute: int) -> list[str]:
 
 
 async def test_the_dead_are_folded_and_the_sums_stay(any_link: RedisLink, clock: ManualClock) -> None:
-    counts, folding = RedisCounts(any_link, clock), RedisFolding(any_link, clock, ["a"])
+    counts, folding = RedisCounts(any_link, clock), RedisFolding(any_link, clock, lambda: ["a"])
     await written(counts, clock, boots=3, minutes=5)
     before = await counts.minutes("a", M0, M0 + 5)
     clock.tick(DEAD_S + 600.0)
@@ -59,7 +59,7 @@ async def test_the_dead_are_folded_and_the_sums_stay(any_link: RedisLink, clock:
 
 
 async def test_more_dead_are_added_to_what_was_folded(any_link: RedisLink, clock: ManualClock) -> None:
-    counts, folding = RedisCounts(any_link, clock), RedisFolding(any_link, clock, ["a"])
+    counts, folding = RedisCounts(any_link, clock), RedisFolding(any_link, clock, lambda: ["a"])
     await folding.fold()
     await counts.flush("boot1", [row(M0, 4, prints={"f": 2})], [])
     clock.tick(600.0)
@@ -75,7 +75,7 @@ async def test_more_dead_are_added_to_what_was_folded(any_link: RedisLink, clock
 async def test_one_taken_for_dead_that_comes_back_doubles_nothing_and_counts_on(
     any_link: RedisLink, clock: ManualClock
 ) -> None:
-    counts, folding = RedisCounts(any_link, clock), RedisFolding(any_link, clock, ["a"])
+    counts, folding = RedisCounts(any_link, clock), RedisFolding(any_link, clock, lambda: ["a"])
     await folding.fold()
     await counts.flush("boot1", [row(M0, 4)], [])
     clock.tick(DEAD_S + 600.0)
@@ -96,7 +96,7 @@ async def test_a_back_fill_of_the_living_is_kept(any_link: RedisLink, clock: Man
 
 
 async def test_after_an_outage_nobody_is_declared_dead_before_the_living_wrote(clock: ManualClock) -> None:
-    folding = RedisFolding(RedisLink(connect("redis://127.0.0.1:1/0"), clock), clock, ["a"])
+    folding = RedisFolding(RedisLink(connect("redis://127.0.0.1:1/0"), clock), clock, lambda: ["a"])
     with pytest.raises(StoreUnavailable):
         await folding.fold()
     assert folding._well_since is None

@@ -74,7 +74,7 @@ async def test_every_key_has_an_end(link: RedisLink, clock: ManualClock) -> None
     assert await RedisLease(link, clock).hold("x", "me", 5.0)
     found = Evidence(id="e", kind=EvidenceKind.HOURLY, model="a", found_at=clock.now_s(), valid_until=clock.now_s() + 9)
     assert await RedisEvidence(link, clock).add(found)
-    folding = RedisFolding(link, clock, ["model-0"])
+    folding = RedisFolding(link, clock, lambda: ["model-0"])
     await folding.fold()
     clock.tick(4_000.0)
     await folding.fold()
