@@ -7,6 +7,10 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
+from pointsman.settings import Settings
+
+MODEL = {"endpoints": [{"base_url": "http://x/v1", "model": "m"}]}
+ROUTE = {"candidates": [{"model": "a"}]}
 STRINGS = {"type": "array", "items": {"type": "string"}}
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -87,3 +91,14 @@ def test_whoever_is_waited_for_and_mounted_exists(compose: dict[str, Any]) -> No
 
 def test_no_port_is_open_to_others_than_this_machine(compose: dict[str, Any]) -> None:
     assert all(p.startswith("127.0.0.1:") for s in compose["services"].values() for p in s.get("ports", []))
+
+
+def test_operators_reach_the_monitor_and_clients_the_routers(compose: dict[str, Any]) -> None:
+    ports = {name: [p.rsplit(":", 1)[1] for p in s.get("ports", [])] for name, s in compose["services"].items()}
+    assert ports["monitor"] == ["8081"]
+    assert ports["router-1"] == ports["router-2"] == ["8080"]
+    settings = Settings(models={"a": MODEL}, routes={"r": ROUTE})  # type: ignore[dict-item]
+    assert int(compose["services"]["router-1"]["stop_grace_period"].removesuffix("s")) > settings.drain_s
+    for name in ("router-1", "router-2", "monitor"):
+        mounted = [volume.split(":")[1] for volume in compose["services"][name]["volumes"]]
+        assert "/var/lib/pointsman" in mounted  # data_dir: the image itself is read-only
