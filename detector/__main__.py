@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from detector.batch import excerpt, json_line, judge, record_of, score_lines, summary
+from detector.batch import excerpt, json_line, judge, record_of, score_lines, summary, text_of
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     options = _options(argv)
     try:
+        if options.jsonl and (options.history or options.profile):
+            raise ValueError("with --jsonl, history and profile stand in each line")
         return _jsonl(options) if options.jsonl else _one(options)
     except (OSError, ValueError) as error:
         print(f"detector: {error}", file=sys.stderr)
@@ -38,8 +40,8 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def _one(options: argparse.Namespace) -> int:
     raw = sys.stdin.buffer.read() if options.file == "-" else Path(options.file).read_bytes()
-    text = raw.decode("utf-8", "replace")
-    previous = options.history.read_text("utf-8", "replace") if options.history else None
+    text = text_of(raw, "the input" if options.file == "-" else options.file)
+    previous = text_of(options.history.read_bytes(), str(options.history)) if options.history else None
     verdict = judge(text, previous=previous, profile=options.profile)
     if options.json:
         print(json_line(record_of(verdict)))
@@ -53,16 +55,19 @@ def _one(options: argparse.Namespace) -> int:
 
 
 def _jsonl(options: argparse.Namespace) -> int:
-    bad = degenerate = False
+    bad = degenerate = seen = False
     with ExitStack() as stack:
         source = sys.stdin.buffer if options.file == "-" else stack.enter_context(Path(options.file).open("rb"))
         for result in score_lines(source, options.jobs):
+            seen = True
             if result.error:
                 bad = True
                 print(f"line {result.number}: {result.error}", file=sys.stderr)
             else:
                 degenerate = degenerate or result.degenerate
                 print(result.output, flush=True)
+    if not seen:
+        raise ValueError("there is no line to judge")
     return 2 if bad else int(degenerate)
 
 

@@ -20,6 +20,23 @@ BATCH_LINES = 64
 """Lines per task of a worker: large against the cost of handing them over, small against memory."""
 
 
+def text_of(raw: bytes, name: str) -> str:
+    """The text in a file's bytes; `name` is how the error calls it. ValueError for what is empty or no text at all."""
+    if not raw:
+        raise ValueError(f"{name} is empty: there is no reply to judge")
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise ValueError(f"{name} is UTF-16; convert it first: iconv -f UTF-16 -t UTF-8")
+    if b"\0" in raw[:4096]:
+        raise ValueError(f"{name} is binary, not text: byte 0 at offset {raw.index(0)}")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{name} is not UTF-8: byte 0x{raw[error.start]:02x} at offset {error.start}; "
+            "convert it first, for Chinese Windows files: iconv -f GB18030 -t UTF-8"
+        ) from error
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineResult:
     """One line's outcome: `output` is the line to write, or `error` says what was wrong with it."""
@@ -69,17 +86,50 @@ def json_line(record: Mapping[str, Any]) -> str:
 def score_line(number: int, line: bytes) -> LineResult:
     """Judge one line; whatever is wrong with it becomes the result's `error`."""
     try:
-        data = json.loads(line.decode("utf-8-sig"))
-        if not isinstance(data, dict) or not isinstance(data.get("text"), str):
-            raise ValueError('an object with a string "text" is wanted')
+        data = _object(text_of(line, "the line"))
         profile = data.get("profile")
         if profile is not None and not isinstance(profile, str):
-            raise ValueError('"profile" is not a string')
-        verdict = judge(data["text"], previous=previous_reply(data), profile=profile, logprobs=data.get("logprobs"))
+            raise ValueError(f'"profile" is {_named(profile)}; a string is wanted')
+        logprobs = data.get("logprobs")
+        if not isinstance(logprobs, dict | list | None):
+            raise ValueError(f'"logprobs" is {_named(logprobs)}; an object {{"content": [...]}} is wanted')
+        verdict = judge(data["text"], previous=previous_reply(data), profile=profile, logprobs=logprobs)
     except (ValueError, RecursionError) as error:
         return LineResult(number=number, error=str(error))
     output = json_line(record_of(verdict, data.get("id", number)))
     return LineResult(number=number, output=output, degenerate=verdict.degenerate)
+
+
+def _object(line: str) -> dict[str, Any]:
+    """The JSON object of a line, its "text" a string; ValueError says what is wrong with it."""
+    try:
+        data = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON: {error.msg} at column {error.colno}") from error
+    except RecursionError as error:
+        raise ValueError("not JSON that can be read: nested too deeply") from error
+    if not isinstance(data, dict):
+        raise ValueError(f'{_named(data)}; an object with a string "text" is wanted')
+    if "text" not in data:
+        raise ValueError('"text" is missing: the reply to judge')
+    if not isinstance(data["text"], str):
+        raise ValueError(f'"text" is {_named(data["text"])}; a string is wanted')
+    return data
+
+
+def _named(value: Any) -> str:
+    """A JSON value's kind, as a person calls it."""
+    if value is None:
+        return "null"
+    kinds = {
+        bool: "true or false",
+        int: "a number",
+        float: "a number",
+        str: "a string",
+        list: "a list",
+        dict: "an object",
+    }
+    return kinds.get(type(value), type(value).__name__)
 
 
 def previous_reply(data: Mapping[str, Any]) -> str | None:

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from detector.batch import excerpt, json_line, judge, record_of, score_lines, summary
+from detector.batch import excerpt, json_line, judge, record_of, score_lines, summary, text_of
 from detector.verdict import Verdict
 from pointsman.ray_scoring import RayMissing, score_file
 
@@ -45,26 +45,33 @@ def score_command(
     try:
         if engine is Engine.RAY and (file == "-" or not jsonl):
             raise ValueError("--engine ray wants --jsonl and a file that every machine of the cluster can read")
+        if jsonl and (history or profile):
+            raise ValueError('with --jsonl, history and profile stand in each line: {"text": …, "profile": "chat"}')
         code = _many(file, jobs, engine, ray_address) if jsonl else _one(file, history, profile, as_json)
     except BrokenPipeError:  # `| head` has seen enough
         sys.stderr.close()
         raise typer.Exit(0) from None
     except (OSError, ValueError, RayMissing) as error:
-        typer.echo(f"pointsman score: {error}", err=True)
+        told = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else error
+        typer.echo(f"pointsman score: {told}", err=True)
         raise typer.Exit(BAD_INPUT) from error
     raise typer.Exit(code)
 
 
 def _one(file: str, history: Path | None, profile: str | None, as_json: bool) -> int:
     with _opened(file) as source:
-        text = source.read().decode("utf-8", "replace")
-    previous = history.read_text("utf-8", "replace") if history else None
+        text = text_of(source.read(), _called(file))
+    previous = text_of(history.read_bytes(), str(history)) if history else None
     verdict = judge(text, previous=previous, profile=profile)
     if as_json:
         typer.echo(json_line(record_of(verdict)))
     else:
         _show(text, verdict)
     return int(verdict.degenerate)
+
+
+def _called(file: str) -> str:
+    return "the input" if file == "-" else file
 
 
 def _show(text: str, verdict: Verdict) -> None:
@@ -80,7 +87,7 @@ def _show(text: str, verdict: Verdict) -> None:
 
 
 def _many(file: str, jobs: int, engine: Engine, ray_address: str | None) -> int:
-    bad = degenerate = False
+    bad = degenerate = seen = False
     total = Path(file).stat().st_size if file != "-" and Path(file).is_file() else None
     with _opened(file) as source, _progress() as progress:
         task = progress.add_task("scoring", total=total)
@@ -88,6 +95,7 @@ def _many(file: str, jobs: int, engine: Engine, ray_address: str | None) -> int:
         if engine is Engine.RAY:
             results = score_file(Path(file), ray_address)
         for result in results:
+            seen = True
             if result.error:
                 bad = True
                 progress.console.print(Text(f"line {result.number}: {result.error}"))
@@ -95,6 +103,8 @@ def _many(file: str, jobs: int, engine: Engine, ray_address: str | None) -> int:
                 degenerate = degenerate or result.degenerate
                 sys.stdout.write(result.output + "\n")
                 sys.stdout.flush()
+    if not seen:
+        raise ValueError(f"{_called(file)} holds no line to judge")
     return BAD_INPUT if bad else int(degenerate)
 
 

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pytest
 import typer
 from typer.testing import CliRunner
 
@@ -44,9 +45,43 @@ def test_json_lines_name_the_bad_one_and_go_on(tmp_path: Path) -> None:
     assert shown.exit_code == 2
 
 
-def test_missing_file_and_unknown_profile_are_bad_input(tmp_path: Path) -> None:
-    assert RUN.invoke(APP, [str(tmp_path / "none")]).exit_code == 2
-    assert RUN.invoke(APP, ["--profile", "nonsense", "-"], input="x").exit_code == 2
+@pytest.mark.parametrize(
+    ("raw", "arguments", "told"),
+    [
+        pytest.param(b"", ["-"], "the input is empty", id="empty"),
+        pytest.param(b"\x7fELF\x00\x01", ["-"], "binary, not text: byte 0 at offset 4", id="binary"),
+        pytest.param("你好".encode("gb18030"), ["-"], "not UTF-8: byte 0xc4 at offset 0", id="another encoding"),
+        pytest.param("hi".encode("utf-16"), ["-"], "UTF-16", id="UTF-16"),
+        pytest.param(b"x", ["--profile", "nonsense", "-"], "known: prose, chat, structured", id="unknown profile"),
+        pytest.param(b"", ["--jsonl", "-"], "no line to judge", id="no line"),
+        pytest.param(b"{}", ["--jsonl", "--profile", "chat", "-"], "stand in each line", id="profile beside lines"),
+        pytest.param(b"", ["/nowhere/reply.txt"], "/nowhere/reply.txt: No such file", id="no file"),
+    ],
+)
+def test_bad_input_is_told_with_its_reason_and_exit_code_two(raw: bytes, arguments: list[str], told: str) -> None:
+    shown = RUN.invoke(APP, arguments, input=raw)
+    assert shown.exit_code == 2
+    assert told in shown.stderr
+    assert shown.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        pytest.param("{", "line 1: not JSON: ", id="broken"),
+        pytest.param("[]", "line 1: a list; an object", id="no object"),
+        pytest.param("{}", 'line 1: "text" is missing', id="no text"),
+        pytest.param('{"text": 7}', 'line 1: "text" is a number; a string is wanted', id="text of another kind"),
+        pytest.param('{"text": "x", "profile": 1}', '"profile" is a number', id="profile of another kind"),
+        pytest.param('{"text": "x", "profile": "no"}', "unknown profile 'no'; known: prose", id="unknown profile"),
+        pytest.param('{"text": "x", "logprobs": 3}', "line 1: ", id="logprobs of another kind"),
+        pytest.param("[" * 100_000, "nested too deeply", id="too deep"),
+    ],
+)
+def test_a_bad_line_says_what_is_wrong_with_it(line: str, told: str) -> None:
+    shown = RUN.invoke(APP, ["--jsonl", "-"], input=line + "\n")
+    assert shown.exit_code == 2
+    assert told in shown.stderr
 
 
 def test_previous_reply_is_compared(tmp_path: Path) -> None:
