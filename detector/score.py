@@ -16,6 +16,9 @@ from detector.quiet import BLOCK, Quiet
 from detector.verdict import Health, LoopClass, Metrics, Rule, Verdict
 from detector.watch import STEP, Watch
 
+SCAN_CHARS = 200_000
+"""Longer texts are judged at their tail (SPEC 2.5); a stream is judged all along, since each part was its tail once."""
+
 
 def score(
     text: str,
@@ -29,21 +32,26 @@ def score(
 
     `previous` is the earlier reply for `restatement`; `profile` one of PROFILES or None (shape found from the text);
     `repetition_allowed`: the request declared that repetition is wanted. `timer` gives seconds, for `cost_us`.
-    Raises ValueError for an unknown profile, nothing else.
+    Of a text longer than SCAN_CHARS only the tail is judged. Raises ValueError for an unknown profile, nothing else.
     """
     began = timer() if timer else 0.0
     rules = profile_of(profile, repetition_allowed=repetition_allowed)
+    low = max(0, len(text) - SCAN_CHARS)
+    verdict = _judged(text[low:], rules, None if repetition_allowed else previous)
+    if low and verdict.degenerate:
+        onset = None if verdict.onset is None else verdict.onset + low
+        verdict = replace(verdict, start=verdict.start + low, end=verdict.end + low, onset=onset)
+    return replace(verdict, cost_us=(timer() - began) * 1e6) if timer else verdict
+
+
+def _judged(text: str, rules: Profile, previous: str | None) -> Verdict:
     watch = Watch(rules)
     found = scan(watch, text)
-    if found is None:
-        metrics = Metrics(trigram_repeat=watch.metric(), cycle_count=watch.cycles)
-        verdict = Verdict(metrics=metrics, profile=rules.name)
-        if previous and not repetition_allowed:
-            verdict = _restatement(verdict, text, previous, rules)
-    else:
-        end = end_of(found, text)
-        verdict = verdict_of(found, end, watch, rules, text[max(0, found.seen - 4800) : found.seen])
-    return replace(verdict, cost_us=(timer() - began) * 1e6) if timer else verdict
+    if found is not None:
+        return verdict_of(found, end_of(found, text), watch, rules, text[max(0, found.seen - 4800) : found.seen])
+    metrics = Metrics(trigram_repeat=watch.metric(), cycle_count=watch.cycles)
+    verdict = Verdict(metrics=metrics, profile=rules.name)
+    return _restatement(verdict, text, previous, rules) if previous else verdict
 
 
 def scan(watch: Watch, text: str, *, skip: bool = True) -> Finding | None:

@@ -2,6 +2,7 @@
 
 from detector import detect, parse_structured, score, score_logprobs
 from detector.probability import Position
+from detector.score import SCAN_CHARS
 from detector.structured import Step
 
 PARAGRAPH = (
@@ -50,3 +51,15 @@ def test_a_value_cut_inside_a_string_is_repaired_as_if_whole_and_marked_lossy() 
 def test_an_open_brace_in_prose_hides_the_json_from_step_three() -> None:
     parsed = parse_structured('Use {"a: like this: {"city": "Rome"}')
     assert parsed.step in (None, Step.REPAIRED)
+
+
+def test_of_more_than_200000_characters_only_the_tail_is_judged() -> None:
+    healthy = "".join(
+        f"Page {at} tells of {at * 7919 % 10007:x} and {at * 31 % 9973:x}, then of nothing else. " for at in range(6000)
+    )
+    assert len(healthy) > SCAN_CHARS
+    assert not score(PARAGRAPH * 6 + healthy).degenerate
+    verdict = score(healthy + PARAGRAPH * 6)
+    assert verdict.degenerate
+    assert abs(verdict.start - len(healthy)) < len(PARAGRAPH)
+    assert verdict.end == len(healthy) + 6 * len(PARAGRAPH)

@@ -1,5 +1,8 @@
 """The stream gate: chunk borders, holds, modes, recovery, bounds."""
 
+import random
+import tracemalloc
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -139,16 +142,28 @@ def test_a_fault_of_the_detector_turns_the_stream_into_pass_through(monkeypatch:
     assert gate.counters.errors == 1
 
 
-def test_memory_stays_bounded_over_ten_million_characters() -> None:
-    gate = StreamGate()
-    piece = "".join(f"{n * 7919 % 10007:x} {chr(97 + n % 26)}{n * 31 % 997} " for n in range(4000))
-    block = piece[:32_000]
-    for n in range(312):
-        gate.feed(f"{n}".join([block[n * 13 :], block[: n * 13]]), 0.0)
-        if gate.state is GateState.STOPPED:
-            break
-    assert len(gate._watch.buf) < 100_000
-    assert len(gate.cleaned) <= 2 * gate.policy.max_scan_chars + 70_000
+def _memory(gate: StreamGate, blocks: int, size: int = 2000) -> int:
+    """Peak of the memory taken while `blocks` of `size` healthy characters go through, in bytes."""
+    chance = random.Random(3)
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    words = ["".join(chance.choices(letters, k=chance.randint(2, 9))) for _ in range(20_000)]
+    tracemalloc.start()
+    for _ in range(blocks):
+        gate.feed(" ".join(chance.choices(words, k=size // 6))[:size], 0.0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert gate.state is not GateState.STOPPED
+    return peak
+
+
+def test_memory_does_not_grow_with_the_reply() -> None:
+    policy = GatePolicy(max_scan_chars=8192)
+    assert _memory(StreamGate(policy), 150) < 1.3 * _memory(StreamGate(policy), 40)
+
+
+@pytest.mark.long
+def test_ten_million_characters_take_three_megabytes() -> None:
+    assert _memory(StreamGate(), 312, 32_000) < 4_000_000
 
 
 def test_the_classic_rules_cut_a_short_unit_after_six_copies_and_120_characters() -> None:
