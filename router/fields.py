@@ -9,40 +9,40 @@ from typing import Any
 
 from router.errors import BadRequest
 
-_NUMBERS: tuple[tuple[str, float, float], ...] = (
-    ("temperature", 0.0, 2.0),
-    ("top_p", 0.0, 1.0),
-    ("frequency_penalty", -2.0, 2.0),
-    ("presence_penalty", -2.0, 2.0),
-    ("min_p", 0.0, 1.0),
-    ("repetition_penalty", 0.0, 10.0),
-)
-_COUNTS: tuple[tuple[str, int, int | None], ...] = (
-    ("max_tokens", 1, None),
-    ("max_completion_tokens", 1, None),
-    ("top_logprobs", 0, 20),
-    ("dimensions", 1, None),
-)
-_KINDS: tuple[tuple[str, type | tuple[type, ...], str], ...] = (
-    ("stream", bool, "true or false"),
-    ("tools", list, "a list"),
-    ("tool_choice", (str, dict), "a string or an object"),
-    ("parallel_tool_calls", bool, "true or false"),
-    ("stream_options", dict, "an object"),
-    ("response_format", dict, "an object"),
-    ("user", str, "a string"),
-    ("stop", (str, list), "a string or a list of strings"),
-    ("seed", int, "a whole number"),
-    ("logprobs", (bool, int), "true or false"),
-    ("logit_bias", dict, "an object of token ids and numbers"),
-    ("metadata", dict, "an object"),
-    ("reasoning_effort", str, "a string"),
-    ("service_tier", str, "a string"),
-    ("modalities", list, "a list of strings"),
-    ("suffix", str, "a string"),
-    ("echo", bool, "true or false"),
-    ("encoding_format", str, "a string"),
-)
+_NUMBERS: Mapping[str, tuple[float, float]] = {
+    "temperature": (0.0, 2.0),
+    "top_p": (0.0, 1.0),
+    "frequency_penalty": (-2.0, 2.0),
+    "presence_penalty": (-2.0, 2.0),
+    "min_p": (0.0, 1.0),
+    "repetition_penalty": (0.0, 10.0),
+}
+_COUNTS: Mapping[str, tuple[int, int | None]] = {
+    "max_tokens": (1, None),
+    "max_completion_tokens": (1, None),
+    "top_logprobs": (0, 20),
+    "dimensions": (1, None),
+}
+_KINDS: Mapping[str, tuple[type | tuple[type, ...], str]] = {
+    "stream": (bool, "true or false"),
+    "tools": (list, "a list"),
+    "tool_choice": ((str, dict), "a string or an object"),
+    "parallel_tool_calls": (bool, "true or false"),
+    "stream_options": (dict, "an object"),
+    "response_format": (dict, "an object"),
+    "user": (str, "a string"),
+    "stop": ((str, list), "a string or a list of strings"),
+    "seed": (int, "a whole number"),
+    "logprobs": ((bool, int), "true or false"),
+    "logit_bias": (dict, "an object of token ids and numbers"),
+    "metadata": (dict, "an object"),
+    "reasoning_effort": (str, "a string"),
+    "service_tier": (str, "a string"),
+    "modalities": (list, "a list of strings"),
+    "suffix": (str, "a string"),
+    "echo": (bool, "true or false"),
+    "encoding_format": (str, "a string"),
+}
 
 
 def check_fields(body: Mapping[str, Any]) -> None:
@@ -50,28 +50,23 @@ def check_fields(body: Mapping[str, Any]) -> None:
     n = body.get("n")
     if n is not None and (n != 1 or isinstance(n, bool)):
         raise BadRequest("`n` must be 1: send one request for each reply wanted", param="n")
-    for name, low, high in _NUMBERS:
-        value = body.get(name)
+    for name, value in body.items():
         if value is None:
             continue
-        if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-            raise BadRequest(f"`{name}` must be a number from {low:g} to {high:g}", param=name)
-    for name, least, most in _COUNTS:
-        value = body.get(name)
-        if value is None:
-            continue
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, int)
-            or value < least
-            or (most is not None and value > most)
-        ):
-            bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
-            raise BadRequest(f"`{name}` must be a whole number {bounds}", param=name)
-    for name, kind, what in _KINDS:
-        value = body.get(name)
-        if value is not None and (not isinstance(value, kind) or (kind is int and isinstance(value, bool))):
-            raise BadRequest(f"`{name}` must be {what}", param=name)
+        if (limits := _NUMBERS.get(name)) is not None:
+            low, high = limits
+            if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+                raise BadRequest(f"`{name}` must be a number from {low:g} to {high:g}", param=name)
+        elif (bounds := _COUNTS.get(name)) is not None:
+            least, most = bounds
+            whole = isinstance(value, int) and not isinstance(value, bool)
+            if not whole or value < least or (most is not None and value > most):
+                told = f"of at least {least}" if most is None else f"from {least} to {most}"
+                raise BadRequest(f"`{name}` must be a whole number {told}", param=name)
+        elif (wanted := _KINDS.get(name)) is not None:
+            kind, what = wanted
+            if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+                raise BadRequest(f"`{name}` must be {what}", param=name)
     _check_inside(body)
 
 

@@ -4,6 +4,7 @@ Labels come from closed lists or from the settings, never from a client's text.
 """
 
 from collections.abc import Container
+from functools import lru_cache
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.openmetrics import exposition as openmetrics
@@ -43,6 +44,9 @@ class RouterMetrics:
         self.in_flight = Gauge("in_flight", "Requests being served", **make)  # type: ignore[arg-type]
         self.level = Gauge("model_severity", "0 healthy, 1 warn, 2 reduced, 3 open or recovering", ("model",), **make)  # type: ignore[arg-type]
         self.phrase_only = Gauge("route_phrase_only", "1 while no model of the route may answer", ("route",), **make)  # type: ignore[arg-type]
+        # The client looks a child up under a lock, by labels it checks anew each time: four times a request.
+        self._attempts, self._requests = (lru_cache(4096)(c.labels) for c in (self.attempts, self.requests))
+        self._seconds, self._first_text = (lru_cache(1024)(h.labels) for h in (self.seconds, self.first_text))
 
     def attempt(
         self,
@@ -56,7 +60,7 @@ class RouterMetrics:
         """Count one attempt. What was no good reply leaves its request's id behind, as an exemplar."""
         good = outcome in (Outcome.GOOD, Outcome.NOT_COUNTED)
         exemplar = {"request_id": request_id} if request_id and not good else None
-        self.attempts.labels(model, outcome.value, fault.value if fault else "none").inc(1, exemplar)
+        self._attempts(model, outcome.value, fault.value if fault else "none").inc(1, exemplar)
         if suppressed_chars:
             self.suppressed.labels(model).inc(suppressed_chars)
         if hard_stop:
@@ -77,10 +81,10 @@ class RouterMetrics:
             self.parse_reasons.labels(model, parsed.reason.value).inc()
 
     def request(self, route: str, status: int, fallback: str, elapsed_s: float, first_text_s: float | None) -> None:
-        self.requests.labels(route, str(status), fallback).inc()
-        self.seconds.labels(route).observe(elapsed_s)
+        self._requests(route, str(status), fallback).inc()
+        self._seconds(route).observe(elapsed_s)
         if first_text_s is not None:
-            self.first_text.labels(route).observe(first_text_s)
+            self._first_text(route).observe(first_text_s)
 
     def stands(self, model: str, level: Level) -> None:
         self.level.labels(model).set(level.severity)

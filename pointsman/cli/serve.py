@@ -12,6 +12,7 @@ from pydantic import SecretStr
 
 from pointsman.assemble import StartError, assembled, open_sql
 from pointsman.cli.check import DEFAULT_FILE, settings_or_exit
+from pointsman.collector import collect_seldom
 from pointsman.logs import set_up
 from pointsman.monitoring import Doors, Role, doors_of
 from pointsman.settings import Settings
@@ -55,6 +56,7 @@ async def serving(config: Path, settings: Settings, role: Role) -> None:
     async with assembled(settings) as service:
         doors = await doors_of(service, role, file=config)
         typer.echo(_welcome(doors))
+        collect_seldom()
         await doors.serve()
 
 
@@ -73,6 +75,7 @@ async def working(config: Path, settings: Settings, worker: Worker) -> None:
         if worker.role is Role.ROUTER:
             share_metrics(service, worker)
         worker.tell_ready("" if worker.role is Role.ROUTER else _welcome(doors))
+        collect_seldom()
         await doors.serve()
 
 
