@@ -79,7 +79,7 @@ def test_one_kind_of_prompt_can_be_asked_alone() -> None:
     ("text", "words"),
     [
         ("- a list", "f.yaml: must be a mapping"),
-        ("suite: [", "f.yaml: line 1: is not YAML"),
+        ("suite: ]", "f.yaml: line 1: is not YAML"),
         (HEAD, "f.yaml: items: "),
         ("language: en\nsize: 1\nitems:\n" + ITEM, "f.yaml: suite: is missing"),
         (HEAD + ITEM.replace("lure", "luer"), "f.yaml: item one: luer: unknown field"),
