@@ -69,6 +69,8 @@ class FeedbackWatch:
         self._clock, self._zone = clock, zone
         self._today_at = float("-inf")
         self._bursting: dict[str, float] = {}
+        self._standing = set(self._models)
+        """Whose alert may be open; at the start any, for nobody knows what ended while nobody looked."""
 
     async def tick(self) -> None:
         """Bursts at once; the day so far every five minutes. Raises StoreUnavailable."""
@@ -187,6 +189,7 @@ class FeedbackWatch:
             "samples": await self._samples(burst.model, since, now_s + 1.0),
         }  # fmt: skip
         await self._desk.fire(_alert(burst.model, Severity.CRITICAL, now_s, facts))
+        self._standing.add(burst.model)
 
     # -- telling --------------------------------------------------------------------------------------------------
 
@@ -198,8 +201,10 @@ class FeedbackWatch:
                 continue
             if (entry := listed.get(model)) is not None:
                 await self._desk.fire(_alert(model, Severity.WARN, now_s, _facts(entry)))
-            else:
+                self._standing.add(model)
+            elif model in self._standing:
                 await self._desk.resolve(_alert(model, Severity.WARN, now_s, {}))
+                self._standing.discard(model)
 
 
 def _facts(entry: Anomaly) -> dict[str, Any]:

@@ -71,6 +71,7 @@ class GrayKeeper:
         self._snapshot, self._desk, self._policy, self._clock = snapshot, desk, policy, clock
         self._new_id = new_id
         self._failures: dict[str, int] = {}
+        self._searched = 0
         self._told_minute: dict[str, tuple[int, int]] = {}
 
     # -- the leader's tick ----------------------------------------------------------------------------------------
@@ -127,10 +128,12 @@ class GrayKeeper:
         return Around(stable=_level(self._snapshot(here.model)), candidate=_level(self._snapshot(here.candidate)))
 
     async def _put_back(self, documents: Mapping[str, GrayRelease]) -> list[str]:
-        """Releases whose document Redis lost, put back from the archive."""
+        """Releases whose document Redis lost, put back from the archive; looked for once a minute."""
         missing = [model for model in self._models if model not in documents]
-        if not missing:
+        minute = int(self._clock.now_s() // MINUTE_S)
+        if not missing or minute == self._searched:
             return []
+        self._searched = minute
         put = []
         for model, kept in (await self._archive.latest(missing)).items():
             if kept.split > 0.0 and await self._store.compare_and_set(kept, 0):

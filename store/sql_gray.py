@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import and_, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -43,11 +43,15 @@ class SqlGray:
                 await connection.execute(write, row)
 
     async def latest(self, models: Sequence[str]) -> Mapping[str, GrayRelease]:
-        found: dict[str, GrayRelease] = {}
-        for model in models:
-            for release in await self.releases(model, limit=1):
-                found[model] = release
-        return found
+        newest = (
+            select(gray_release.c.model, func.max(gray_release.c.started_at).label("started_at"))
+            .where(gray_release.c.model.in_(models))
+            .group_by(gray_release.c.model)
+            .subquery()
+        )
+        same = and_(gray_release.c.model == newest.c.model, gray_release.c.started_at == newest.c.started_at)
+        query = select(gray_release.c.document).join(newest, same).order_by(gray_release.c.epoch)
+        return {release.model: release for release in await self._documents(query)}
 
     async def releases(self, model: str | None = None, limit: int = 50) -> Sequence[GrayRelease]:
         query = select(gray_release.c.document).order_by(gray_release.c.started_at.desc(), gray_release.c.epoch.desc())
