@@ -85,7 +85,7 @@ PLAIN = ("", "identity")
 
 @lru_cache(maxsize=1024)
 def address_of(url: str, api_key: str) -> Address:
-    """Raises httpx.InvalidURL, and LocalProtocolError for a key that holds a line break."""
+    """Raises httpx.InvalidURL, and LocalProtocolError for a key that no header can carry."""
     headers = [
         ("content-type", "application/json"),
         ("accept", "application/json, text/event-stream"),
@@ -96,7 +96,10 @@ def address_of(url: str, api_key: str) -> Address:
     if api_key:
         headers.append(("authorization", f"Bearer {api_key}"))
     parsed = httpx.URL(url)
-    request = httpx.Request("POST", parsed, headers=headers)
+    try:
+        request = httpx.Request("POST", parsed, headers=headers)
+    except UnicodeEncodeError:
+        raise httpx.LocalProtocolError("the API key holds characters that no header can carry") from None
     return Address(
         url=parsed,
         headers=tuple(headers),

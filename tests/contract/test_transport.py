@@ -1,6 +1,7 @@
 """Our transport and httpx's own, over the same raw server: whoever calls cannot tell them apart."""
 
 import asyncio
+import gzip
 import shutil
 import socket
 import ssl
@@ -13,7 +14,11 @@ import httpx
 import pytest
 import uvloop
 
+from base.clock import SystemClock
+from upstream.call import Call, Endpoint, Timeouts
+from upstream.client import Upstream
 from upstream.errors import mapped
+from upstream.peer import StockPeer, address_of
 from upstream.transport import FastTransport, wire
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Coroutine[None, None, None]]
@@ -173,20 +178,53 @@ WHOLE = CHUNKED + b"5\r\nhello\r\n0\r\n\r\n"
 
 
 @pytest.mark.parametrize("cut", range(len(WHOLE)))
-async def test_an_answer_cut_anywhere_is_an_error_never_a_short_success(cut: int) -> None:
-    transport = FastTransport()
+async def test_an_answer_cut_anywhere_is_an_error_never_a_short_success(
+    transport: httpx.AsyncBaseTransport, cut: int
+) -> None:
     async with raw(once(WHOLE[:cut])) as url:
         with pytest.raises(httpx.TransportError) as caught:
             await post(transport, url)
         assert mapped(caught.value).fault == "broken_stream"
-    await transport.aclose()
 
 
-@pytest.mark.parametrize("cut", [len(CHUNKED) + 4, len(WHOLE) - 2])
-async def test_the_stock_transport_too_tells_a_cut_body(transport: httpx.AsyncBaseTransport, cut: int) -> None:
-    async with raw(once(WHOLE[:cut])) as url:
-        with pytest.raises(httpx.RemoteProtocolError):
-            await post(transport, url)
+async def test_a_peer_that_half_closes_in_the_middle_of_a_body_is_an_error(transport: httpx.AsyncBaseTransport) -> None:
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await asked(reader)
+        writer.write(CHUNKED + b"5\r\nhel")
+        writer.write_eof()
+        await reader.read()
+
+    async with raw(handler) as url:
+        with pytest.raises(httpx.TransportError):
+            await asyncio.wait_for(post(transport, url), 5)
+
+
+async def test_a_kept_connection_that_the_peer_half_closed_is_not_asked_again(
+    transport: httpx.AsyncBaseTransport,
+) -> None:
+    connections = 0
+
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        await asked(reader)
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
+        writer.write_eof()
+        await reader.read()
+
+    async with raw(handler) as url:
+        for _ in range(3):
+            assert await asyncio.wait_for(post(transport, url), 5) == (200, b"ok")
+            await asyncio.sleep(0.02)
+        assert connections == 3
+
+
+async def test_long_headers_that_still_fit_are_read(transport: httpx.AsyncBaseTransport) -> None:
+    long = b"".join(b"x-%d: %s\r\n" % (n, b"y" * 4_000) for n in range(7))
+    async with raw(always(b"HTTP/1.1 200 OK\r\n" + long + b"content-length: 2\r\n\r\nok")) as url:
+        response = await transport.handle_async_request(httpx.Request("POST", url, content=b"hi"))
+        assert await response.aread() == b"ok" and len(response.headers["x-6"]) == 4_000
+        await response.aclose()
 
 
 async def test_an_answer_may_come_byte_by_byte(transport: httpx.AsyncBaseTransport) -> None:
@@ -284,10 +322,11 @@ async def test_a_peer_that_speaks_no_tls_is_a_connect_error() -> None:
     await transport.aclose()
 
 
+@pytest.mark.parametrize("made", [httpx.AsyncHTTPTransport, FastTransport], ids=["stock", "fast"])
 @pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
 def test_tls_is_spoken_kept_alive_and_verified_on_either_loop(
-    tmp_path: Path, loop: Callable[[], asyncio.AbstractEventLoop]
+    tmp_path: Path, loop: Callable[[], asyncio.AbstractEventLoop], made: Callable[..., httpx.AsyncBaseTransport]
 ) -> None:
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     line = f"openssl req -x509 -newkey rsa:2048 -nodes -keyout {key} -out {certificate} -days 2"
@@ -305,11 +344,11 @@ def test_tls_is_spoken_kept_alive_and_verified_on_either_loop(
     async def story() -> None:
         async with raw(handler, server_side) as url:
             url = url.replace("http://127.0.0.1", "https://localhost")
-            trusting = FastTransport(verify=ssl.create_default_context(cafile=certificate))
+            trusting = made(verify=ssl.create_default_context(cafile=certificate))
             assert [await post(trusting, url) for _ in range(3)] == [(200, b"ok")] * 3
             assert connections == 1
             await trusting.aclose()
-            strict = FastTransport()
+            strict = made()
             with pytest.raises(httpx.ConnectError):
                 await post(strict, url)
             await strict.aclose()
@@ -334,3 +373,37 @@ def test_a_line_break_in_a_key_writes_no_header() -> None:
     request = httpx.Request("POST", "http://h/", headers=[(b"authorization", b"Bearer a\r\nx-evil: 1")])
     with pytest.raises(httpx.LocalProtocolError):
         wire(request, b"")
+
+
+async def test_a_call_by_bytes_asks_what_a_call_by_httpx_asks() -> None:
+    """The short way to our transport and the long way over httpx's records say the same."""
+    seen: list[tuple[bytes, bytes]] = []
+
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        seen.append((head, await reader.readexactly(5)))
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok")
+
+    fast, stock = FastTransport(), httpx.AsyncHTTPTransport()
+    async with raw(handler) as url:
+        address = address_of(f"{url}/chat?a=%20b", "sk-1")
+        for peer in (fast, StockPeer(fast), StockPeer(stock)):
+            reply = await peer.post(address, b"hello", 2.0)
+            assert (reply.status, await reply.read(), reply.header("connection")) == (200, b"ok", "close")
+            await reply.aclose()
+    await fast.aclose()
+    await stock.aclose()
+    lines = [(head.split(b"\r\n")[0], {line.lower() for line in head.split(b"\r\n")[1:]}, body) for head, body in seen]
+    assert lines[0] == lines[1] == lines[2]
+
+
+@pytest.mark.parametrize("made", [httpx.AsyncHTTPTransport, FastTransport], ids=["stock", "fast"])
+async def test_a_peer_that_compresses_unasked_is_understood(made: Callable[..., httpx.AsyncBaseTransport]) -> None:
+    packed = gzip.compress(b'{"choices": [{"message": {"content": "fine words"}, "finish_reason": "stop"}]}')
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-encoding: gzip\r\ncontent-length: %d\r\n\r\n"
+    transport = made()
+    async with raw(always(head % len(packed) + packed)) as url:
+        endpoint = Endpoint(base_url=url, upstream_model="m")
+        attempt = await Upstream(transport, SystemClock()).complete(Call(body={}, stream=False), endpoint, Timeouts())
+        assert attempt.fault is None and attempt.text == "fine words"
+    await transport.aclose()

@@ -219,3 +219,21 @@ async def test_a_limit_that_passed_while_reading_leaves_no_read_unawaited() -> N
     assert reply.attempt is not None
     assert reply.attempt.fault is not None and "timeout" in reply.attempt.fault.value
     assert not [str(w.message) for w in told if "never awaited" in str(w.message)]
+
+
+@pytest.mark.parametrize("key", ["k€y", "sk-1\r\nx-evil: 1", "sk-1\n"])
+@pytest.mark.parametrize("whole", [True, False])
+async def test_a_key_that_no_header_can_carry_is_a_fault_of_that_endpoint_and_no_crash(key: str, whole: bool) -> None:
+    transport = httpx.MockTransport(lambda request: httpx.Response(200))
+    upstream, endpoint = (
+        Upstream(transport, ManualClock()),
+        Endpoint(base_url="http://m/v1", upstream_model="m", api_key=key),
+    )
+    if whole:
+        attempt: Attempt | None = await upstream.complete(Call(body={}, stream=False), endpoint, Timeouts())
+    else:
+        reply = upstream.stream(Call(body={}, stream=True), endpoint, Timeouts())
+        assert [piece async for piece in reply] == []
+        attempt = reply.attempt
+    assert attempt is not None and attempt.fault is Fault.GARBLED_PROTOCOL
+    assert key not in attempt.detail
