@@ -205,7 +205,7 @@ async def _assemble(settings: Settings, stack: AsyncExitStack, given: Clock | No
         stack=stack,
         phrases=phrases,
     )
-    BreakerCollector(deps.metrics.registry, guard, counts, calls, moves)
+    BreakerCollector(deps.metrics.registry, guard, counts, calls, moves, feedback)
     deps.ready = lambda: not service.draining
     return service
 

@@ -13,6 +13,7 @@ from breaker.guard import Guard
 from store.redis_windows import RedisCounts
 from store.spooled_transitions import SpooledTransitions
 from store.sql_calls import SqlCallLog
+from store.sql_feedback import SqlFeedbackLog
 
 
 class BreakerCollector(Collector):
@@ -25,8 +26,10 @@ class BreakerCollector(Collector):
         counts: RedisCounts,
         calls: SqlCallLog,
         moves: SpooledTransitions,
+        feedback: SqlFeedbackLog,
     ) -> None:
         self._guard, self._counts, self._calls, self._moves = guard, counts, calls, moves
+        self._feedback = feedback
         registry.register(self)
 
     def describe(self) -> list[Metric]:
@@ -58,5 +61,8 @@ class BreakerCollector(Collector):
         lost.add_metric(("calls", "full"), calls.dropped)
         lost.add_metric(("calls", "refused"), calls.refused)
         lost.add_metric(("transitions", "refused"), self._moves.refused)
+        for why, rows in (("full", self._feedback.dropped), ("refused", self._feedback.refused)):
+            lost.add_metric(("feedback", why), rows)
+        lost.add_metric(("feedback", "unknown"), self._feedback.unknown)
         yield lost
         yield GaugeMetricFamily("pointsman_rows_waiting", "Call rows in memory", value=calls.waiting)

@@ -27,6 +27,8 @@ READY_S = 20.0
 """On a busy machine a large append-only file takes its time."""
 STOPPED_S = 10.0
 LOOK_S = 0.02
+AGAIN_S = 1.0
+CANCEL_S = 0.3
 _PR_SET_PDEATHSIG = 1
 
 
@@ -38,11 +40,47 @@ async def embedded_valkey(folder: Path, stack: AsyncExitStack) -> str:
     """Start a server that keeps its data in `folder`; its URL. It ends with `stack`. Raises NoValkey."""
     _lock(folder, stack)
     await _end_left_behind(folder)
-    socket = _new_address(folder, stack)
-    process = await _started(folder, socket)
-    stack.push_async_callback(_stop, process)
-    await _ready(process, socket, folder)
-    return f"unix://{socket}"
+    server = _Server(folder, _new_address(folder, stack))
+    stack.push_async_callback(server.stop)
+    await server.start()
+    server.watch()
+    return f"unix://{server.socket}"
+
+
+class _Server:
+    """One Valkey process after the other: a server that ends by itself (out of memory, killed) is started again."""
+
+    def __init__(self, folder: Path, socket: Path) -> None:
+        self.socket = socket
+        self._folder = folder
+        self._process: asyncio.subprocess.Process | None = None
+        self._watching: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Raises NoValkey."""
+        self._process = await _started(self._folder, self.socket)
+        await _ready(self._process, self.socket, self._folder)
+
+    def watch(self) -> None:
+        self._watching = asyncio.create_task(self._watch(), name="embedded Valkey")
+
+    async def _watch(self) -> None:
+        while self._process is not None:
+            code = await self._process.wait()
+            log.error("the embedded Valkey ended with %s; it is started again", code)
+            await SystemClock().sleep(AGAIN_S)
+            try:
+                await self.start()
+            except NoValkey as error:
+                log.error("the embedded Valkey did not start again: %s", error)
+
+    async def stop(self) -> None:
+        while self._watching is not None and not self._watching.done():
+            # Again if need be: a client library that is cancelled while it waits may take that for its own time-out.
+            self._watching.cancel()
+            await asyncio.wait({self._watching}, timeout=CANCEL_S)
+        if self._process is not None:
+            await _stop(self._process)
 
 
 def _new_address(folder: Path, stack: AsyncExitStack) -> Path:

@@ -1,8 +1,10 @@
 """Several workers on one machine: one address, one truth; a dead one is replaced, and none is left behind."""
 
 import asyncio
+import json
 import os
 import signal
+import socket
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -45,6 +47,11 @@ async def ask(client: httpx.AsyncClient, service: Running) -> int:
     return (await client.post(f"{service.url}/v1/chat/completions", json=body)).status_code
 
 
+async def routes(service: Running) -> list[str]:
+    async with httpx.AsyncClient(timeout=30) as client:
+        return [route["id"] for route in (await client.get(f"{service.url}/v1/models")).json()["data"]]
+
+
 @pytest.mark.timeout(240)
 async def test_two_workers_behave_as_replicas_behind_one_address(tmp_path: Path, upstream: ScriptedUpstream) -> None:
     file = settings_file(tmp_path, upstream.base_url, workers=2)
@@ -61,6 +68,16 @@ async def test_two_workers_behave_as_replicas_behind_one_address(tmp_path: Path,
             return counted == 10 and [line.split()[-1] for line in up] == ["1", "1"]
 
         await until(all_counted, 10)
+        kept = json.loads(file.read_text())
+        kept["routes"]["new"] = {"candidates": [{"model": "b"}]}
+        file.write_text(json.dumps(kept))
+        service.process.send_signal(signal.SIGHUP)
+
+        async def all_reloaded() -> bool:
+            # A connection of its own for each, so that every worker is asked in time.
+            return all(["new" in await routes(service) for _ in range(12)])
+
+        await until(all_reloaded, 20)
         before = workers(service)
         assert len(before) == 2
         os.kill(min(before), signal.SIGKILL)
@@ -137,3 +154,21 @@ async def test_a_stream_longer_than_the_drain_is_told_so_and_no_traceback_is_pri
             assert any("shutting_down" in line for line in lines)
             assert await asyncio.wait_for(service.process.wait(), 60) == 0
         assert "Traceback" not in logged(tmp_path)
+
+
+@pytest.mark.timeout(180)
+async def test_workers_that_cannot_start_are_told_in_one_line_and_leave_nothing(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        file = settings_file(tmp_path, "http://127.0.0.1:9/v1", workers=2, admin_listen=f"127.0.0.1:{port}")
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "pointsman", "serve", "--config", str(file)),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        said, told = await asyncio.wait_for(process.communicate(), 120)
+        assert process.returncode == 1
+        assert b"listening on" not in said
+        assert f"cannot listen on 127.0.0.1:{port}" in told.decode()
+        assert "worker 2 ended with 1 before it was ready" in told.decode()
+        assert "Traceback" not in told.decode()
