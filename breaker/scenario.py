@@ -96,6 +96,8 @@ class Probes(ForModel):
 
     minute: Minute
     results: Annotated[str, Field(pattern=r"^[cbq]+$")]
+    when_asked: bool = False
+    """Dropped unless the model is recovering then: recorded replies that stand in for probes nobody sent."""
 
 
 class Found(AtMoment):

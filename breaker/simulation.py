@@ -151,8 +151,11 @@ def _tick(stage: _Stage, now_s: float) -> dict[str, Explanation]:
     while stage.commands and stage.commands[0].at_s <= now_s:
         _obey(stage.commands.pop(0), stage, now_s)
     for probes in stage.scenario.probes:
-        if probes.minute == minute_of(now_s) and now_s - at_s(probes.minute) < stage.scenario.tick_s:
-            stage.queues.setdefault(stage.scenario.of(probes), []).extend(probes.results)
+        model = stage.scenario.of(probes)
+        if probes.when_asked and stage.states[model].level is not Level.RECOVERING:
+            stage.queues.pop(model, None)
+        elif probes.minute == minute_of(now_s) and now_s - at_s(probes.minute) < stage.scenario.tick_s:
+            stage.queues.setdefault(model, []).extend(probes.results)
     seen = {model: _seen(stage, model, now_s) for model in stage.states}
     policy = stage.policy
     asked = [(here, next_snapshot(here, seen[model], policy, now_s)) for model, here in stage.states.items()]

@@ -26,6 +26,13 @@ class Profile:
     char_rule: bool = True
     symbols: int = 1  # factor on the symbol rule's lengths
 
+    @property
+    def stricter(self) -> bool:
+        """Whether a rule asks for less than usual: then nothing is "surely clean" by the short cuts made for the usual."""
+        low = self.trigram_repeat < _ANY.trigram_repeat or self.char_repeat < _ANY.char_repeat
+        few = self.cycle_count < _ANY.cycle_count or self.block_copies < _ANY.block_copies
+        return low or few or self.stuck_words < _ANY.stuck_words or self.list_items < _ANY.list_items
+
 
 _ANY = Profile()
 PROFILES: dict[str, Profile] = {
@@ -45,13 +52,15 @@ ALLOWED = Profile(
 )  # fmt: skip
 
 
-def profile_of(name: str | None, *, repetition_allowed: bool = False) -> Profile:
-    """Return the profile called `name`; None: judged by the shape of the text.
+def profile_of(name: str | Profile | None, *, repetition_allowed: bool = False) -> Profile:
+    """Return the profile called `name`; None: judged by the shape of the text; a profile of one's own: itself.
 
     Raises ValueError for an unknown name: nothing falls back quietly.
     """
     if repetition_allowed:
         return ALLOWED
+    if isinstance(name, Profile):
+        return name
     if name is None or name == "":
         return _ANY
     try:

@@ -24,13 +24,14 @@ def score(
     text: str,
     *,
     previous: str | None = None,
-    profile: str | None = None,
+    profile: str | Profile | None = None,
     repetition_allowed: bool = False,
     timer: Callable[[], float] | None = None,
 ) -> Verdict:
     """Judge a whole reply.
 
-    `previous` is the earlier reply for `restatement`; `profile` one of PROFILES or None (shape found from the text);
+    `previous` is the earlier reply for `restatement`; `profile` one of PROFILES, one of one's own, or None (shape
+    found from the text);
     `repetition_allowed`: the request declared that repetition is wanted. `timer` gives seconds, for `cost_us`.
     Of a text longer than SCAN_CHARS only the tail is judged. Raises ValueError for an unknown profile, nothing else.
     """
@@ -46,7 +47,7 @@ def score(
 
 def _judged(text: str, rules: Profile, previous: str | None) -> Verdict:
     watch = Watch(rules)
-    found = scan(watch, text)
+    found = scan(watch, text, skip=not rules.stricter)
     if found is not None:
         return verdict_of(found, end_of(found, text), watch, rules, text[max(0, found.seen - 4800) : found.seen])
     metrics = Metrics(trigram_repeat=watch.metric(), cycle_count=watch.cycles)

@@ -12,7 +12,7 @@ from detector.classic import ClassicWatch
 from detector.finding import Finding
 from detector.outbox import Outbox
 from detector.policy import GateMode, GatePolicy, RuleSet
-from detector.profile import profile_of
+from detector.profile import Profile, profile_of
 from detector.score import verdict_of
 from detector.suspicion import Suspicion
 from detector.text import width
@@ -52,7 +52,7 @@ class StreamGate:
     """
 
     def __init__(
-        self, policy: GatePolicy | None = None, profile: str | None = None, repetition_allowed: bool = False
+        self, policy: GatePolicy | None = None, profile: str | Profile | None = None, repetition_allowed: bool = False
     ) -> None:
         self.policy = policy or GatePolicy()
         self.profile = profile_of(profile, repetition_allowed=repetition_allowed)
@@ -284,7 +284,7 @@ class StreamGate:
         return self._confirm(found, self._fed) if found is not None else self._let_go()
 
 
-def clean(text: str, *, profile: str | None = None, repetition_allowed: bool = False) -> str:
+def clean(text: str, *, profile: str | Profile | None = None, repetition_allowed: bool = False) -> str:
     """Return `text` without its loops, wherever they stand; one copy of each stays. Healthy text comes back whole."""
     gate = StreamGate(GatePolicy(mode=GateMode.SUPPRESS, hard_stop=False), profile, repetition_allowed)
     for at in range(0, len(text), 4096):

@@ -18,7 +18,7 @@ from monitor.jobs import Job
 from monitor.jobs import Run as Slot
 from monitor.nightly.asking import Asking, Progress, Target
 from monitor.nightly.night import NightlyRuns, asked_version, begun, tell
-from monitor.nightly.policy import NightlyPolicy
+from monitor.nightly.policy import NightlyPolicy, Price
 from monitor.nightly.ports import Asks
 from monitor.nightly.records import Result, RunState, Trigger
 from monitor.nightly.suite import Suite, builtin, load, read_files
@@ -35,6 +35,21 @@ LIMIT_S = 5 * 3_600.0
 
 class UnknownModel(ValueError):
     """A model was named that the configuration does not have."""
+
+
+def policy_of(settings: Settings) -> NightlyPolicy:
+    """The nightly policy, with the models' own prices where it names none."""
+    own = {
+        name: Price(input=model.price.input_per_million, output=model.price.output_per_million)
+        for name, model in settings.models.items()
+        if model.price is not None
+    }
+    money = next((model.price.currency for model in settings.models.values() if model.price is not None), None)
+    nightly = settings.nightly
+    changes: dict[str, Any] = {"prices": {**own, **nightly.prices}}
+    if money is not None and "currency" not in nightly.model_fields_set:
+        changes["currency"] = money
+    return nightly.model_copy(update=changes)
 
 
 def suite_of(policy: NightlyPolicy, files: Sequence[Path] = ()) -> Suite:
@@ -84,7 +99,7 @@ def evaluation_of(
 def evaluate_job(service: Service) -> Job:
     """The nightly run. It may be cut short and begun again: it goes on where it stopped, and ends once."""
     settings, clock = service.settings, service.clock
-    policy = settings.nightly
+    policy = policy_of(settings)
     evaluation = evaluation_of(settings, policy, service.upstream, service.engine, clock, service.deps.rng)
 
     async def work(slot: Slot) -> None:

@@ -7,6 +7,7 @@ Nothing falls back quietly: a key that is not understood stops the start.
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path as File
 from typing import Annotated, Any, Literal, Self
 
@@ -14,6 +15,7 @@ from pydantic import AnyHttpUrl, BaseModel, ConfigDict, Field, SecretStr, Valida
 
 from breaker.policy import BreakerPolicy
 from detector.policy import GatePolicy
+from detector.profile import PROFILES, Profile, profile_of
 from monitor.gray import GrayPolicy
 from monitor.nightly.policy import NightlyPolicy
 from monitor.policy import FeedbackPolicy, MonitorPolicy, RetentionPolicy
@@ -25,7 +27,6 @@ from pointsman.alert_settings import (
     alert_contradictions,
 )
 from pointsman.mistakes import hint, mistake
-from pointsman.network import NetworkSettings
 from pointsman.yaml_lines import Lines, Mistake, Path, SettingsError, dotted, read
 from router.policy import RouterPolicy
 from router.price import Price
@@ -100,6 +101,22 @@ class CandidateSettings(Part):
     """The lowest is tried first."""
 
 
+class ProfileSettings(Part):
+    """A profile of the detector with thresholds of one's own. Named like a scene, it holds for that scene's routes."""
+
+    base: Literal["prose", "chat", "structured", "code", "verse", "list"] | None = None
+    """What it starts from; none: the built-in one of its name, else the common thresholds."""
+    trigram_repeat: Annotated[float | None, Field(ge=0.3, le=1)] = None
+    char_repeat: Annotated[float | None, Field(ge=0.2, le=1)] = None
+    context_sim: Annotated[float | None, Field(ge=0.5, le=1)] = None
+    cycle_count: Annotated[int | None, Field(ge=3, le=100)] = None
+
+    def profile(self, name: str) -> Profile:
+        """The whole profile, under its own name."""
+        base = profile_of(self.base or (name if name in PROFILES else None))
+        return replace(base, name=name, **self.model_dump(exclude={"base"}, exclude_none=True))
+
+
 class TimeoutSettings(Part):
     connect_s: Seconds = 5.0
     first_text_s: Seconds = 30.0
@@ -162,13 +179,13 @@ class Settings(Part):
     """Send OpenTelemetry spans of requests and attempts; needs the extra `otel`. Where to: the standard OTEL_* variables."""
     models: Annotated[dict[Name, ModelSettings], Field(min_length=1)]
     routes: Annotated[dict[Name, RouteSettings], Field(min_length=1)]
+    profiles: dict[Name, ProfileSettings] = Field(default_factory=dict)
+    """Thresholds of the detector for one kind of text; `pointsman calibrate` suggests them."""
     scenes: list[Name] = Field(default_factory=list)
     """Scenes beside the known ones."""
     router: RouterPolicy = RouterPolicy()
     breaker: BreakerPolicy = BreakerPolicy()
     gate: GatePolicy = GatePolicy()
-    network: NetworkSettings = NetworkSettings()
-    """The way to the vendors."""
     alerts: AlertSettings = AlertSettings()
     monitor: MonitorPolicy = MonitorPolicy()
     gray: GrayPolicy = GrayPolicy()
@@ -195,9 +212,14 @@ class Settings(Part):
         host, _, port = (self.admin_listen if admin else self.listen).rpartition(":")
         return host.strip("[]"), int(port)
 
+    def profile(self, named: str | None, scene: str) -> str | Profile | None:
+        """What judges the texts of a route or scene: the profile named, else one of the scene's name, else none."""
+        own = named or scene
+        return self.profiles[own].profile(own) if own in self.profiles else named
+
     def topology(self) -> Topology:
         models = {name: _model(name, model) for name, model in self.models.items()}
-        routes = {name: _route(name, route) for name, route in self.routes.items()}
+        routes = {name: _route(name, r, self.profile(r.profile, r.scene)) for name, r in self.routes.items()}
         return Topology(models=models, routes=routes, scenes=KNOWN_SCENES | frozenset(self.scenes))
 
 
@@ -276,6 +298,11 @@ def _contradictions(settings: Settings, lines: Lines) -> Iterator[Mistake]:
             here = (*path, "scene")
             what = f"unknown scene {route.scene!r}{hint(route.scene, scenes)}; new ones go under `scenes`"
             yield Mistake(line=lines.of(here), where=dotted(here), what=what)
+        profiles = {*PROFILES, *settings.profiles}
+        if route.profile is not None and route.profile not in profiles:
+            here = (*path, "profile")
+            what = f"unknown profile {route.profile!r}{hint(route.profile, profiles)}; new ones go under `profiles`"
+            yield Mistake(line=lines.of(here), where=dotted(here), what=what)
         if route.when_down is WhenDown.PHRASE and not route.phrases and "when_down" in route.model_fields_set:
             here = (*path, "when_down")
             yield Mistake(line=lines.of(here), where=dotted(here), what="phrase contradicts `phrases: false`")
@@ -324,13 +351,13 @@ def _model(name: str, settings: ModelSettings) -> Model:
     )
 
 
-def _route(name: str, settings: RouteSettings) -> Route:
+def _route(name: str, settings: RouteSettings, profile: str | Profile | None) -> Route:
     return Route(
         name=name,
         candidates=tuple(Candidate(model=c.model, weight=c.weight, priority=c.priority) for c in settings.candidates),
         scene=settings.scene,
         language=settings.language,
-        profile=settings.profile,
+        profile=profile,
         phrases=settings.phrases,
         when_down=settings.when_down,
         splice=settings.splice,

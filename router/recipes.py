@@ -22,6 +22,12 @@ ROOM_FACTOR, ROOM_CAP = 2, 32_768
 STRUCTURED_TEMPERATURE = 0.2
 MAX_STOPS = 4  # OpenAI's own limit
 _NGRAM_KIN = ("no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "dry_multiplier")
+_PENALTIES = (
+    ("repetition_penalty", 1.0),
+    ("repeat_penalty", 1.0),  # llama.cpp and Ollama
+    ("frequency_penalty", 0),
+    ("presence_penalty", 0),
+)
 _RULES = {
     "zh": (
         "\n\n写作要求：不要循环使用相同的句子或段落，开头与结尾不要雷同；长文要变换句式；"
@@ -63,7 +69,7 @@ def made_safe(body: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]
     for name in _NGRAM_KIN:
         if out.pop(name, None):
             names.append(name)
-    for name, neutral in (("repetition_penalty", 1.0), ("frequency_penalty", 0), ("presence_penalty", 0)):
+    for name, neutral in _PENALTIES:
         if out.get(name, neutral) not in (neutral, None):
             out[name] = neutral
             names.append(name)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from breaker.share import RouteCandidate as Candidate
+from detector.profile import Profile
 from router.price import Price
 from upstream.call import Endpoint, Timeouts
 
@@ -55,7 +56,7 @@ class Route:
     scene: str = "chat"
     language: str | None = None
     """Of phrases and closing lines; None: guessed from the last user message."""
-    profile: str | None = None
+    profile: str | Profile | None = None
     """Detector profile; None: found from the text."""
     phrases: bool = True
     """Whether a phrase may answer at all; without, the client gets 502 or 503."""

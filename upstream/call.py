@@ -7,13 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from detector.profile import Profile
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     body: Mapping[str, Any]
     stream: bool
     language: str = "en"
-    profile: str | None = None
+    profile: str | Profile | None = None
     """Detector profile; None: found from the text."""
     previous: str | None = None
     """The conversation's previous reply, for restatement."""

@@ -7,7 +7,7 @@ a word or two; a reply that agrees for 200 characters is not shown, and another 
 import re
 from unicodedata import normalize
 
-from detector import context_sim, profile_of, score
+from detector import Profile, context_sim, profile_of, score
 from detector.verdict import Verdict
 
 HEAD_CHARS = 200
@@ -49,7 +49,7 @@ class RestatedHead:
         return True
 
 
-def restated(text: str, previous: str, profile: str | None = None) -> Verdict | None:
+def restated(text: str, previous: str, profile: str | Profile | None = None) -> Verdict | None:
     """The verdict on a whole reply that says `previous` again, else None."""
     if not text or not previous or min(len(text), len(previous)) < _LENGTH_RATIO * max(len(text), len(previous)):
         return None

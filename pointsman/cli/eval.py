@@ -32,11 +32,11 @@ from monitor.nightly.shapes import Lure
 from monitor.nightly.suite import Suite, SuiteError, of_lures, sample
 from pointsman.assemble import StartError, open_sql
 from pointsman.cli.check import DEFAULT_FILE, settings_or_exit
-from pointsman.network import way_to_vendors
-from pointsman.nightly import UnknownModel, evaluation_of, suite_of, targets_of
+from pointsman.nightly import UnknownModel, evaluation_of, policy_of, suite_of, targets_of
 from pointsman.settings import Settings
 from store.sql_evals import SqlEvals
 from upstream.client import Upstream
+from upstream.transport import FastTransport
 
 BAD_INPUT, INTERRUPTED = 2, 130
 USUAL_DAYS = 30 * 86_400.0
@@ -77,7 +77,7 @@ def evaluate(
     """Ask models the prompts that lure them into repeating themselves, and say how they did."""
     settings = settings_or_exit(config)
     try:
-        policy = _policy(settings.nightly, parameter or [], keep)
+        policy = _policy(policy_of(settings), parameter or [], keep)
         whole = of_lures(suite_of(policy, suite or ()), lure or ())
         chosen = whole if sample_size is None else sample(whole, sample_size, seed)
         if not chosen.prompts:
@@ -155,7 +155,7 @@ async def _evaluated(asked: Wanted, run_id: str, *, resuming: bool) -> int:
     clock = SystemClock()
     async with AsyncExitStack() as stack:
         engine = await open_sql(asked.settings, stack)
-        transport = way_to_vendors(asked.settings.network)
+        transport = FastTransport()
         stack.push_async_callback(transport.aclose)
         upstream = Upstream(transport, clock, asked.settings.gate)
         bar = stack.enter_context(_bar())

@@ -6,6 +6,7 @@ from pointsman.cli import (
     admin,
     alerts,
     baseline,
+    calibrate,
     check,
     demo,
     eval,
@@ -15,6 +16,7 @@ from pointsman.cli import (
     jobs,
     keys,
     models,
+    replay,
     report,
     requests,
     reset,
@@ -41,6 +43,9 @@ app.command("score")(score.score_command)
 app.command("export")(export.export)
 app.command("simulate")(simulate.simulate)
 app.command("eval")(eval.evaluate)
+app.command("replay")(replay.replay)
+app.command("mark")(replay.mark)
+app.command("calibrate")(calibrate.calibrate)
 app.add_typer(baseline.app, name="baseline")
 app.add_typer(report.app, name="report")
 app.command("ack")(alerts.ack)

@@ -27,7 +27,7 @@ from monitor.report.html import moment, render
 from monitor.report.words import STANDINGS, name_of
 from pointsman.assemble import StartError, open_sql
 from pointsman.cli.check import DEFAULT_FILE, settings_or_exit
-from pointsman.nightly import evaluation_of
+from pointsman.nightly import evaluation_of, policy_of
 from pointsman.reporting import made_report
 from pointsman.settings import Settings
 from store.sql_reports import SqlReports
@@ -151,12 +151,12 @@ async def _of_run(settings: Settings, engine: AsyncEngine, run_id: str) -> Repor
     clock, transport = SystemClock(), FastTransport()
     try:
         upstream = Upstream(transport, clock)  # nothing is asked: what is kept of the run is looked at
-        evaluation = evaluation_of(settings, settings.nightly, upstream, engine, clock, Random())
+        evaluation = evaluation_of(settings, policy_of(settings), upstream, engine, clock, Random())
         run = await evaluation.runs.run(run_id)
         if run is None:
             raise NoReport(f"no run {run_id}; pointsman baseline runs lists them")
         night = await evaluation.nightly.look(run)
-        return await made_report(night, engine, settings.nightly, settings.monitor.timezone, clock.now_s())
+        return await made_report(night, engine, policy_of(settings), settings.monitor.timezone, clock.now_s())
     finally:
         await transport.aclose()
 

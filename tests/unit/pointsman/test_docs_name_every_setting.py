@@ -14,7 +14,6 @@ from monitor.gray import GrayPolicy
 from monitor.nightly.policy import NightlyPolicy, Price, VendorLimits
 from monitor.policy import FeedbackPolicy, MonitorPolicy, RetentionPolicy
 from pointsman import settings
-from pointsman.network import NetworkSettings
 from router.metrics import RouterMetrics
 from router.policy import RouterPolicy
 
@@ -25,6 +24,7 @@ PARTS = {
     "`models.NAME.price`": settings.PriceSettings,
     "`models.NAME.endpoints[]`": settings.EndpointSettings,
     "`routes.NAME`": settings.RouteSettings,
+    "`profiles.NAME`": settings.ProfileSettings,
     "`routes.NAME.candidates[]`": settings.CandidateSettings,
     "`routes.NAME.timeouts`": settings.TimeoutSettings,
     "`alerts`": settings.AlertSettings,
@@ -33,7 +33,6 @@ PARTS = {
     "`alerts.routes[]`": settings.AlertRouteSettings,
     "`alerts.maintenance[]`": settings.MaintenanceSettings,
     "`alerts.policy`": AlertPolicy,
-    "`network`": NetworkSettings,
     "`router`": RouterPolicy,
     "`breaker`": BreakerPolicy,
     "`gate`": GatePolicy,

@@ -1,9 +1,11 @@
 """The configuration file: what is read, and how a mistake is told."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from detector.profile import PROFILES, Profile
 from pointsman.settings import SettingsError, parse
 from router.topology import WhenDown
 
@@ -69,6 +71,19 @@ def test_it_listens_on_this_machine_only_unless_told() -> None:
 )  # fmt: skip
 def test_a_mistake_is_named_with_its_line(text: str, told: str) -> None:
     assert told in mistakes(text)
+
+
+def test_a_profile_named_like_a_scene_holds_for_its_routes() -> None:
+    tuned = GOOD + "profiles: {chat: {trigram_repeat: 0.7}, song: {base: verse, cycle_count: 9}}\n"
+    route = parse(tuned, {"KEY": "k"}).topology().routes["chat"]
+    assert isinstance(route.profile, Profile)
+    assert (route.profile.name, route.profile.trigram_repeat, route.profile.char_repeat) == ("chat", 0.7, 0.35)
+    assert parse(tuned, {"KEY": "k"}).profile("song", "chat") == replace(PROFILES["verse"], name="song", cycle_count=9)
+    assert parse(GOOD, {"KEY": "k"}).topology().routes["chat"].profile is None
+
+
+def test_a_profile_that_is_none_is_named_with_its_line() -> None:
+    assert "unknown profile 'poem'" in mistakes(GOOD.replace("    when_down: error", "    profile: poem"))
 
 
 def test_all_mistakes_are_named_at_once() -> None:

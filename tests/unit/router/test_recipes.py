@@ -42,9 +42,11 @@ def test_after_a_format_failure_the_model_is_told_why() -> None:
 
 
 def test_what_breaks_json_is_taken_out_and_named() -> None:
-    safe, names = made_safe({**BODY, "no_repeat_ngram_size": 3, "repetition_penalty": 1.2, "temperature": 0.7})
-    assert names == ("no_repeat_ngram_size", "repetition_penalty")
-    assert safe["repetition_penalty"] == 1.0
+    safe, names = made_safe(
+        {**BODY, "no_repeat_ngram_size": 3, "repetition_penalty": 1.2, "repeat_penalty": 1.1, "temperature": 0.7}
+    )
+    assert names == ("no_repeat_ngram_size", "repetition_penalty", "repeat_penalty")
+    assert safe["repetition_penalty"] == safe["repeat_penalty"] == 1.0
     assert safe["temperature"] == 0.7
 
 
