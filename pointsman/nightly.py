@@ -114,7 +114,8 @@ def evaluate_job(service: Service) -> Job:
             await evaluation.runs.finish(run.id, RunState.FAILED, clock.now_s(), "the suite was changed in the middle")
             fresh = begun(f"{run_id}-{suite.version}", Trigger.NIGHTLY, suite, targets, policy, clock.now_s())
             run = await evaluation.runs.begin(fresh)
-        night = await evaluation.nightly.ask(run, suite, targets)
+        # A model that was added since the run began is asked from the next night on.
+        night = await evaluation.nightly.ask(run, suite, [t for t in targets if t.model in run.models])
         await tell(night, service.evidence, service.desk, clock.now_s())
         await keep_report(night, service.engine, policy, settings.monitor.timezone, clock)
         await evaluation.nightly.finish(night)
