@@ -106,6 +106,8 @@ class Reloads:
                 log.error("settings not taken, the last good ones stay: %s", "; ".join(self._mistakes))
                 return Reloaded(hash=self._hash, mistakes=self._mistakes)
             came = await self._take(settings)
+        if came.mistakes:
+            return came
         log.info("settings %s in force; changed: %s", came.hash, ", ".join(came.changed) or "nothing")
         for key in came.restart_needed:
             log.warning("%s has changed in the file; only a restart takes that", key)
@@ -127,8 +129,16 @@ class Reloads:
             take(service, settings)
             self._hash, self._since = hash_of(settings), service.clock.now_s()
             if self._restart is not None and not ROUTERS_OWN.issuperset(changed):
-                await self._restart()
-        return Reloaded(hash=self._hash, changed=changed, restart_needed=self._restart_needed)
+                await self._begin_anew(self._restart)
+        return Reloaded(hash=self._hash, changed=changed, restart_needed=self._restart_needed, mistakes=self._mistakes)
+
+    async def _begin_anew(self, restart: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await restart()
+        except Exception as error:
+            # Requests go on by the new settings; that nobody is told of illness any more must not go unseen.
+            log.critical("what runs by the settings did not start again: %s", error, exc_info=error)
+            self._mistakes = (f"taken, but what runs beside the router did not start again: {error}",)
 
     async def follow(self) -> None:
         """Say what we run on, and reload when the fleet is asked to; until cancelled."""
