@@ -28,6 +28,7 @@ LEASE_S = 20.0
 CLAIM_S = 20.0
 """Longer than the slowest send: two posts of at most five seconds each."""
 EVERY_S = 1.0
+LEAST_REAL_S = 0.1
 BACKOFF_S = (2.0, 8.0, 30.0)  # ALERTS.md: at most three retries
 CONFIG_TRIES = 3
 """So often a letter is offered to a robot that refuses it: it may be the letter's own fault."""
@@ -65,24 +66,29 @@ class AlertSender:
             except Exception:
                 # One odd row must not silence every later alert.
                 log.exception("alert sender: a round failed")
-            await self._clock.sleep(EVERY_S)
+            # Under compressed time a second may shrink to nothing; the loop must not then eat the processor.
+            await self._clock.sleep(max(EVERY_S, self._real(LEAST_REAL_S)))
+
+    def _real(self, seconds: float) -> float:
+        """So long on the wall, in seconds of our clock: robots and sockets do not live in compressed time."""
+        return seconds / self._clock.real_s(1.0)
 
     async def once(self) -> int:
         """Send what is due now; the number of messages sent. Raises StoreUnavailable."""
-        if await self._lease.hold(LEASE_NAME, self._owner, LEASE_S) is None:
+        if await self._lease.hold(LEASE_NAME, self._owner, self._real(LEASE_S)) is None:
             return 0
         now_s, before = self._clock.now_s(), self.sent
         letters = await self._sendable(await self._outbox.due(now_s), now_s)
         if not letters:
             return 0
-        minute_ago = now_s - MINUTE_S
+        minute_ago = now_s - self._real(MINUTE_S)
         robots = await self._outbox.robots()
         todo = plan(letters, await self._outbox.posts(minute_ago), robots, self._policy, now_s)
         for letter in todo.blocked:
             await self._blocked(letter, robots[letter.channel], now_s)
         for errand in todo.errands:
             # Held again before each message: a slow robot must not outlast the lease.
-            if await self._lease.hold(LEASE_NAME, self._owner, LEASE_S) is None:
+            if await self._lease.hold(LEASE_NAME, self._owner, self._real(LEASE_S)) is None:
                 break
             await self._run_errand(errand)
         return self.sent - before
@@ -119,7 +125,8 @@ class AlertSender:
 
     async def _run_errand(self, errand: Errand) -> None:
         channel, now_s = self._channels[errand.channel], self._clock.now_s()
-        mine = [one for one in errand.letters if await self._outbox.claim(one.id, self._owner, now_s, now_s + CLAIM_S)]
+        until = now_s + self._real(CLAIM_S)
+        mine = [one for one in errand.letters if await self._outbox.claim(one.id, self._owner, now_s, until)]
         if not mine:
             return
         if not (mine := await self._sayable(mine, channel)):
@@ -156,12 +163,12 @@ class AlertSender:
                 await self._outbox.sent(ids, self._owner, now_s, "in a digest" if len(ids) > 1 else "")
                 await self._works(channel.name, now_s)
             case Result.RATE:
-                until = now_s + said.rest_s
+                until = now_s + self._real(said.rest_s)
                 await self._outbox.rest(channel.name, until, said.detail)
                 await self._outbox.later(ids, self._owner, until, said.detail, failed=False)
                 await self._all_elsewhere(letters, now_s, said.detail)
             case Result.RETRY if letters[0].tries < len(BACKOFF_S):
-                due_at = now_s + BACKOFF_S[letters[0].tries]
+                due_at = now_s + self._real(BACKOFF_S[letters[0].tries])
                 await self._outbox.later(ids, self._owner, due_at, said.detail, failed=True)
             case _:
                 await self._refused(letters, channel, said, now_s)

@@ -49,8 +49,14 @@ class Robots:
     `answers[kind]` are used up first: an error code of that robot, `"500"`, or `"drop"` for a connection that breaks.
     """
 
-    def __init__(self, secret: str = "", now_s: Callable[[], float] = time.time) -> None:
-        self.secret, self._now_s = secret, now_s
+    def __init__(
+        self,
+        secret: str = "",
+        now_s: Callable[[], float] = time.time,
+        tell: Callable[[str, str], None] = lambda _kind, _text: None,
+    ) -> None:
+        """`tell` is called with kind and text of each message that is taken."""
+        self.secret, self._now_s, self.tell = secret, now_s, tell
         self.received: list[tuple[str, dict[str, Any]]] = []
         self.asked: list[str] = []
         self.answers: dict[str, deque[int | str]] = defaultdict(deque)
@@ -114,6 +120,7 @@ class Robots:
             return wrong
         self._taken_at[kind].append(self._now_s())
         self.received.append((kind, body))
+        self.tell(kind, text_of(kind, body))
         return Said()
 
     def _too_often(self, kind: str) -> Said | None:

@@ -21,6 +21,7 @@ import httpx
 from breaker.levels import Level
 from breaker.snapshot import Transition
 from pointsman.assemble import Service, assembled
+from pointsman.demo.robots import Robots
 from pointsman.demo.scripted import ScriptedUpstream
 from pointsman.monitoring import doors_of
 from pointsman.settings import parse
@@ -57,13 +58,16 @@ class Tally:
 class Stage:
     """A running service over a scripted upstream, with users asking all the time."""
 
-    def __init__(self, service: Service, upstream: ScriptedUpstream, url: str, tell: Callable[[str], None]) -> None:
-        self.service, self.upstream, self.url = service, upstream, url
+    def __init__(
+        self, service: Service, upstream: ScriptedUpstream, url: str, robots: Robots, tell: Callable[[str], None]
+    ) -> None:
+        self.service, self.upstream, self.url, self.robots = service, upstream, url, robots
         self.clock, self.tally, self.rng = service.clock, Tally(), Random(11)
         self._began_s, self._tell = service.clock.now_s(), tell
         self._stuttering: asyncio.Task[None] | None = None
         self._asking: set[asyncio.Task[None]] = set()
         service.guard.callbacks.append(self._moved)
+        robots.tell = self._read
 
     def say(self, words: str) -> None:
         minutes, seconds = divmod(int(self.clock.now_s() - self._began_s), 60)
@@ -134,6 +138,13 @@ class Stage:
         why = ", ".join(str(reason) for reason in moved.reasons)
         self.say(f"  {moved.model}: {moved.from_level} → {moved.to_level}  ({why})")
 
+    def _read(self, _kind: str, text: str) -> None:
+        """What the people on call read in their chat."""
+        self.say(f"  ✉ {text.partition(chr(10))[0].replace('**', '')}")
+
+    def told_of(self, words: str) -> bool:
+        return any(words in text for text in self.robots.texts("wecom"))
+
 
 def _last_words(stream: str) -> dict[str, Any]:
     """The `pointsman` object of a stream's last event that has one."""
@@ -148,12 +159,13 @@ async def play(*, scale: float, tell: Callable[[str], None]) -> None:
     """Tell the whole story once. Raises WentOtherwise, StartError."""
     with tempfile.TemporaryDirectory(prefix="pointsman-demo-") as folder:
         async with ScriptedUpstream() as upstream, AsyncExitStack() as stack:
-            settings = parse(_yaml(upstream.base_url, Path(folder), scale), {})
+            robots = await stack.enter_async_context(Robots())
+            settings = parse(_yaml(upstream.base_url, robots.url("wecom"), Path(folder), scale), {})
             service = await stack.enter_async_context(assembled(settings))
             doors = await doors_of(service)
             stop = asyncio.Event()
             serving = asyncio.create_task(doors.serve(stop))
-            stage = Stage(service, upstream, doors.urls[0], tell)
+            stage = Stage(service, upstream, doors.urls[0], robots, tell)
             async with httpx.AsyncClient(timeout=30.0) as client:
                 asking = asyncio.create_task(stage.ask_for_ever(client))
                 try:
@@ -190,11 +202,14 @@ async def _tell_it(stage: Stage) -> None:
     none = await stage.watch(120)
     _expect(none.share(ALPHA) == 0 and none.bad == 0, "all traffic goes to beta")
     stage.say(f"✓ all traffic elsewhere: beta serves {none.share(BETA):.0%}")
+    _expect(stage.told_of(f"{ALPHA}: L3 open"), "people are told that alpha is open")
 
     stage.act("alpha is healed", alpha=("healthy", 1.0))
     await stage.until("alpha: recovering, probed", lambda: stage.level(ALPHA) is Level.RECOVERING, within_s=1_500)
     await stage.until("alpha: passed its probes, reduced", lambda: stage.level(ALPHA) is Level.REDUCED, within_s=900)
     await stage.until("alpha: healthy", lambda: stage.level(ALPHA) is Level.HEALTHY, within_s=5_400)
+
+    await stage.until("people are told that it is over", lambda: stage.told_of(f"{ALPHA}: healthy again"), within_s=900)
 
     both: dict[str, tuple[str, float]] = {ALPHA: ("500", 1.0), BETA: ("500", 1.0)}
     stage.act("both models fail", **both)
@@ -219,10 +234,11 @@ def _expect(holds: bool, what: str) -> None:
         raise WentOtherwise(f"does not hold: {what}")
 
 
-def _yaml(base_url: str, folder: Path, scale: float) -> str:
+def _yaml(base_url: str, robot_url: str, folder: Path, scale: float) -> str:
     endpoint = {name: {"endpoints": [{"base_url": base_url, "model": name}]} for name in (ALPHA, BETA)}
     # The upstream is real and answers in real time, however busy this machine is: its time-outs are not compressed.
     waits = {"connect_s": 5 * scale, "first_text_s": 20 * scale, "idle_s": 20 * scale, "total_s": 29 * scale}
     route = {"candidates": [{"model": ALPHA}, {"model": BETA}], "timeouts": waits, "deadline_s": 30 * scale}
     whole = {"listen": "127.0.0.1:0", "admin_listen": "127.0.0.1:0", "data_dir": str(folder), "time_scale": scale}
-    return json.dumps({**whole, "drain_s": 1, "models": endpoint, "routes": {ROUTE: route}})
+    alerts = {"language": "en", "channels": {"on-call": {"kind": "wecom", "url": robot_url}}}
+    return json.dumps({**whole, "drain_s": 1, "alerts": alerts, "models": endpoint, "routes": {ROUTE: route}})
