@@ -46,7 +46,8 @@ class Said:
 class Robots:
     """`secret`: what DingTalk, Feishu and the webhook want to see signed with; "": nothing.
 
-    `answers[kind]` are used up first: an error code of that robot, `"500"`, or `"drop"` for a connection that breaks.
+    `answers[kind]` are used up first: an error code of that robot, `"500"`, `"drop"` for a connection that breaks,
+    `"hang"` for one that is never answered. `dead`: kinds that break every connection.
     """
 
     def __init__(
@@ -93,7 +94,10 @@ class Robots:
             target = urlsplit(head.split(" ")[1])
             kind = next(k for k, path in PATHS.items() if urlsplit(path).path == target.path)
             self.asked.append(kind)
-            said = self._judge(kind, parse_qs(target.query), headers, raw)
+            if self.answers[kind] and self.answers[kind][0] == "hang":
+                self.answers[kind].popleft()
+                await reader.read()  # until the other side gives up
+            said = self._judge(kind, parse_qs(target.query), headers, raw) if not reader.at_eof() else None
             if said is not None:
                 writer.write(_answer(kind, said))
                 await writer.drain()

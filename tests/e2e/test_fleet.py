@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from pointsman.demo.scripted import ScriptedUpstream
-from tests.support.robot import Robot
+from tests.support.robots import Robots
 from tests.support.service import Running, running, settings_file
 from tests.support.valkey import Valkey, start_valkey
 
@@ -21,7 +21,7 @@ class Fleet:
     routers: list[Running]
     monitor: Running
     upstream: ScriptedUpstream
-    robot: Robot
+    robot: Robots
     valkey: Valkey
     client: httpx.AsyncClient
 
@@ -41,8 +41,8 @@ async def fleet(tmp_path: Path) -> AsyncIterator[Fleet]:
     async with AsyncExitStack() as stack:
         valkey = stack.enter_context(start_valkey())
         upstream = await stack.enter_async_context(ScriptedUpstream())
-        robot = await stack.enter_async_context(Robot())
-        channels = {"on-call": {"kind": "wecom", "url": robot.url}}
+        robot = await stack.enter_async_context(Robots())
+        channels = {"on-call": {"kind": "wecom", "url": robot.url("wecom")}}
         file = settings_file(tmp_path, upstream.base_url, redis_url=valkey.url, alerts={"channels": channels})
         env = {"POINTSMAN_ADMIN_TOKEN": "pma-test"}
         started = [running(file, "router", env), running(file, "router", env), running(file, "monitor", env)]
@@ -74,9 +74,9 @@ async def test_two_routers_agree_within_two_seconds_and_one_alert_is_sent(fleet:
 
     await until(first_moved, 40)
     await until(second_moved, 2.5)
-    await until(lambda: fleet.robot.got, 10)
+    await until(lambda: fleet.robot.received, 10)
     await asyncio.sleep(3)
-    assert len(fleet.robot.got) == 1
+    assert len(fleet.robot.received) == 1
 
 
 async def test_killing_one_router_costs_the_other_no_request(fleet: Fleet) -> None:

@@ -155,7 +155,7 @@ async def _moves_are_a_chain(deployment: Deployment) -> None:
     moves = await rows(
         deployment.postgres.url, "SELECT model, epoch, from_level, to_level FROM transition ORDER BY model, epoch"
     )
-    print(f"{len(moves)} transitions, {len(deployment.robot.got)} messages")
+    print(f"{len(moves)} transitions, {len(deployment.robot.received)} messages")
     pairs = [(move[0], move[1]) for move in moves]
     assert len(set(pairs)) == len(pairs)
 

@@ -17,7 +17,7 @@ from sqlalchemy import text
 
 from store.sql_link import open_engine
 from tests.support.postgres_process import PostgresProcess
-from tests.support.robot import Robot
+from tests.support.robots import Robots
 from tests.support.service import settings_file
 from tests.support.valkey import Valkey, free_port
 
@@ -134,7 +134,7 @@ class Deployment:
     postgres: PostgresProcess
     routers: list[Member]
     monitor: Member
-    robot: Robot
+    robot: Robots
 
     @property
     def members(self) -> list[Member]:
@@ -159,11 +159,11 @@ async def deployed(
         for upstream in upstreams.values():
             await upstream.start()
             stack.push_async_callback(upstream.kill)
-        robot = await stack.enter_async_context(Robot())
+        robot = await stack.enter_async_context(Robots())
         common = {
             "redis_url": redis_url or valkey.url,
             "sql_url": postgres.url,
-            "alerts": {"channels": {"on-call": {"kind": "wecom", "url": robot.url}}},
+            "alerts": {"channels": {"on-call": {"kind": "wecom", "url": robot.url("wecom")}}},
             **settings,
         }
         members = [_member(folder, index, upstreams, common) for index in range(routers + 1)]
