@@ -16,7 +16,7 @@ from store.sql_transitions import SqlTransitions
 from tests.support.fleets import Processes
 from tests.support.valkey import start_valkey
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
 MINUTE_S = 60.0
 
 

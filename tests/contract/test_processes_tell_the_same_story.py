@@ -15,7 +15,7 @@ from tests.support.lockstep import play
 from tests.support.told import same_story
 from tests.support.valkey import start_valkey
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

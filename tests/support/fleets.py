@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from breaker.scenario import START_S
+from breaker import scenario as story
 from breaker.snapshot import Transition
 from store.memory import MemoryCounts, MemoryEvidence, MemoryLease, MemoryProbes, MemoryStates, MemoryTransitions
 from store.sql_link import open_engine
@@ -21,6 +21,8 @@ from tests.support.valkey import Valkey
 ROOT = Path(__file__).parents[2]
 ANSWER_S = 60.0
 """A replica that has not answered by then hangs; no order takes a second."""
+START_S = 240.0
+"""Four Python processes start at once, beside other tests."""
 
 
 class InProcess:
@@ -29,7 +31,7 @@ class InProcess:
     def __init__(self, size: int = 3) -> None:
         self.size = size
         self.log = MemoryTransitions()
-        self._clock = ManualClock(START_S)
+        self._clock = ManualClock(story.START_S)
         clock = self._clock
         self._stores = (MemoryCounts(clock), MemoryStates(), MemoryProbes(clock), MemoryLease(clock))
         self._evidence = MemoryEvidence(clock)
@@ -77,7 +79,7 @@ class Processes:
     async def start(self) -> None:
         for index in range(self.size):
             await self._spawn(index)
-        await asyncio.gather(*(self._answer(index) for index in self._running))
+        await asyncio.gather(*(self._answer(index, START_S) for index in self._running))
 
     async def _spawn(self, index: int) -> None:
         self._starts += 1
@@ -104,10 +106,10 @@ class Processes:
         assert pipe is not None
         pipe.write(json.dumps({**order, **stores}).encode() + b"\n")
 
-    async def _answer(self, index: int) -> Any:
+    async def _answer(self, index: int, within_s: float = ANSWER_S) -> Any:
         pipe = self._running[index].stdout
         assert pipe is not None
-        line = await asyncio.wait_for(pipe.readline(), ANSWER_S)
+        line = await asyncio.wait_for(pipe.readline(), within_s)
         assert line, f"replica {index} died"
         return json.loads(line)
 
@@ -115,7 +117,7 @@ class Processes:
         self._running[index].kill()
         await self._running[index].wait()
         await self._spawn(index)
-        await self._answer(index)
+        await self._answer(index, START_S)
         await self.each({index: order})
 
     async def store(self, what: str) -> None:
