@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-UP_S = 60.0
+UP_S = 100.0
+"""Beside other tests a process starts slowly."""
 
 
 @dataclass(frozen=True, kw_only=True)
