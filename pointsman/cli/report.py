@@ -13,7 +13,6 @@ from typing import Annotated, TypeVar
 
 import typer
 from rich.console import Console
-from rich.markdown import Markdown
 from rich.table import Table
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -82,6 +81,8 @@ def show(
     report, tongue = _found(settings, day, run), language or Tongue(settings.alerts.language)
     console = Console()
     console.print(f"{report.day}  {report.run_id}")
+    from rich.markdown import Markdown  # 230 ms and the memory of a parser that no other command needs
+
     console.print(Markdown(digest(report, tongue.value)))
     table = Table("model", "standing", "rate", "95 %", "baseline", "k of n", "JSON right")
     for model in report.models:
