@@ -213,6 +213,12 @@ class LocalCounters:
         self._sent_minutes |= self._minutes.keys()
         self._sent_fast |= self._fast.keys()
 
+    def touch(self, model: str) -> None:
+        """Let the model's newest row be written again, if there is one."""
+        newest = max((key for key in self._minutes if key[1] == model), default=None)
+        if newest is not None:
+            self._sent_minutes.add(newest)
+
     def settle(self, now_s: float) -> None:
         """Let each minute that closed `SETTLE_S` ago be written once more."""
         closed = int((now_s - SETTLE_S) // MINUTE_S)

@@ -12,12 +12,18 @@ ROWS_AT_ONCE = 2_000
 """About half a megabyte: a full rewrite after an outage goes out in several flushes, not in one that blocks the store."""
 
 
+BEAT_S = 60.0
+"""An idle process writes one of its rows again so often: so it notices that the store has forgotten it, and is not taken
+for dead (store/redis_folding.py)."""
+
+
 class Flusher:
     """One per process. `resyncs` counts full rewrites."""
 
     def __init__(self, counts: CountStore, counters: LocalCounters) -> None:
         self._counts, self._counters = counts, counters
         self._suspect = False
+        self._wrote_at: dict[str, float] = {}
         self.resyncs = 0
 
     async def flush(self, now_s: float) -> None:
@@ -25,6 +31,9 @@ class Flusher:
         counters = self._counters
         counters.trim(now_s)
         counters.settle(now_s)
+        for model, at in self._wrote_at.items():
+            if now_s - at >= BEAT_S:
+                counters.touch(model)
         minutes, fast = counters.dirty(ROWS_AT_ONCE)
         if not minutes and not fast:
             return
@@ -35,8 +44,14 @@ class Flusher:
             raise
         counters.flushed(minutes, fast)
         known_before = forgotten & counters.written
-        counters.written |= {row.model for row in minutes}
+        for row in minutes:
+            self._wrote_at[row.model] = now_s
+        counters.written |= self._wrote_at.keys()
         if self._suspect or known_before:
-            self._suspect = False
-            self.resyncs += 1
-            counters.resend()
+            self.distrust()
+
+    def distrust(self) -> None:
+        """The store was away or has forgotten: write everything kept again."""
+        self._suspect = False
+        self.resyncs += 1
+        self._counters.resend()

@@ -248,7 +248,9 @@ class Guard:
         """Adopt newer documents; put back those the store has lost."""
         kept = await self._states.load(self.models)
         await self._poll_hold()
-        self._silent_since = None
+        if self._silent_since is not None:
+            self._silent_since = None
+            self._flusher.distrust()  # it may have come back empty, or as a replica that lacks the last writes
         for model in self._standing():
             here, found = self._snapshots[model], kept.get(model)
             if found is not None and found.epoch >= here.epoch:

@@ -29,9 +29,11 @@ from console.pages.model import ModelPages
 from console.pages.phrases import PhrasePages
 from console.pages.requests import RequestPages
 from console.pages.settings import config_pages
+from console.pages.switches import switch_pages
 from console.pages.trial import TrialPages
 from console.ports import AuditTrail, History, HourBook, KeyRing, PhraseBook, Prober, Records, Reports, Yard
 from console.site import Site, visit_of
+from console.switch_ports import Switches
 from console.watch_api import Watched
 
 log = logging.getLogger("pointsman.console")
@@ -61,6 +63,7 @@ class Desk:
     anomalies: Anomalies | None = None
     watched: Watched | None = None
     reports: Reports | None = None
+    switches: Switches | None = None
     stopping: Callable[[], bool] = lambda: False
 
 
@@ -87,6 +90,7 @@ def _pages(desk: Desk) -> tuple[str, ...]:
         "incidents": desk.alerts is not None,
         "requests": True,
         "try": True,
+        "switches": desk.switches is not None,
         "gray": desk.grays is not None,
         "feedback": desk.anomalies is not None,
         "reports": desk.reports is not None,
@@ -109,7 +113,7 @@ def _routes(site: Site, desk: Desk) -> Iterator[BaseRoute]:
 
     yield Route("/static/{name:path}", static, methods=["GET"])
     yield from login_routes(site)
-    yield from fleet_routes(site, desk.yard, desk.feed, desk.stopping)
+    yield from fleet_routes(site, desk.yard, desk.feed, desk.switches, desk.stopping)
     model = ModelPages(desk.yard, desk.feed, desk.history, desk.audit, desk.records, desk.hours, desk.zone)
     yield from model.routes(site)
     yield from RequestPages(desk.records, desk.audit).routes(site)
@@ -117,6 +121,8 @@ def _routes(site: Site, desk: Desk) -> Iterator[BaseRoute]:
     yield from audit_routes(site, desk.audit)
     if desk.alerts is not None:
         yield from IncidentPages(desk.alerts, desk.audit).routes(site)
+    if desk.switches is not None:
+        yield from switch_pages(site, desk.switches, desk.audit)
     if desk.grays is not None:
         yield from gray_pages(site, desk.grays, desk.audit)
     if desk.anomalies is not None:

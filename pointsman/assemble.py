@@ -26,6 +26,7 @@ from detector import load_validators
 from fallback_phrases.catalog import load as load_phrases
 from pointsman.breaker_metrics import BreakerCollector
 from pointsman.embedded_valkey import NoValkey, embedded_valkey
+from pointsman.network import way_to_vendors
 from pointsman.phrases import KeptPhrases
 from pointsman.settings import Settings
 from pointsman.switchwork import follow_switches
@@ -54,7 +55,6 @@ from store.sql_phrases import SqlPhrases
 from store.sql_transitions import SqlTransitions
 from store.state_file import BackedStates
 from upstream.client import Upstream
-from upstream.transport import FastTransport
 
 log = logging.getLogger("pointsman")
 KEYS_EVERY_S = 1.0
@@ -159,7 +159,7 @@ async def _assemble(settings: Settings, stack: AsyncExitStack, given: Clock | No
     await _refresh_keys(keys, SqlKeys(engine), settings)
     _background(stack, _keep_keys(keys, SqlKeys(engine), settings), "keys")
 
-    transport = FastTransport()
+    transport = way_to_vendors(settings.network)
     stack.push_async_callback(transport.aclose)
     upstream = Upstream(transport, clock, settings.gate)
     deps = Deps(

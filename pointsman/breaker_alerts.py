@@ -5,6 +5,7 @@ and resolves what ends while it looks; at its start it knows nothing, so it also
 """
 
 import logging
+from collections.abc import Callable
 
 from base.clock import Clock
 from breaker.conditions import STORE, Condition, ConditionKind
@@ -38,13 +39,14 @@ def alert_of(condition: Condition, at: float) -> Alert:
 class ConditionWatch:
     """`once` looks and tells; `run` does so each second until cancelled."""
 
-    def __init__(self, guard: Guard, topology: Topology, desk: AlertDesk, clock: Clock) -> None:
+    def __init__(self, guard: Guard, topology: Callable[[], Topology], desk: AlertDesk, clock: Clock) -> None:
+        """`topology`: the one in force now; a reload may swap it."""
         self._guard, self._topology, self._desk, self._clock = guard, topology, desk, clock
         self._told: dict[Key, bool] = {}
 
     async def once(self) -> None:
         """Raises StoreUnavailable; what was not told yet is told the next time."""
-        routes = {route.name: route.candidates for route in self._topology.routes.values()}
+        routes = {route.name: route.candidates for route in self._topology().routes.values()}
         now_s, holding = self._clock.now_s(), {c.key: c for c in self._guard.conditions(routes)}
         for key in self._known() | holding.keys() | self._told.keys():
             holds = key in holding
@@ -60,7 +62,7 @@ class ConditionWatch:
             (ConditionKind.DETECTOR_SUSPECT, FLEET),
             (ConditionKind.STORE_DOWN, STORE),
             *((ConditionKind.FLAPPING, model) for model in self._guard.models),
-            *((ConditionKind.PHRASE_ONLY, route) for route in self._topology.routes),
+            *((ConditionKind.PHRASE_ONLY, route) for route in self._topology().routes),
         }
 
     async def run(self) -> None:

@@ -20,6 +20,7 @@ from pointsman.reporting import report_job
 from pointsman.retention import forget_old
 from pointsman.telling import heartbeat
 from pointsman.watchwork import hourly_watch
+from store.redis_folding import RedisFolding
 from store.sql_jobs import SqlJobs
 from store.sql_retention import SqlRetention
 
@@ -55,9 +56,11 @@ def jobs_of(service: Service) -> Sequence[Job]:
 
 def ticks_of(service: Service) -> Sequence[Tick]:
     """What the leader repeats."""
+    folding = RedisFolding(service.link, service.clock, lambda: service.guard.models)
     return (
         Tick(name="gray", every_s=graywork.TICK_S, work=graywork.gray_keeper(service).tick),
         Tick(name="complaints", every_s=feedbackwork.TICK_S, work=feedbackwork.feedback_watch(service).tick),
+        Tick(name="folding", every_s=60.0, work=folding.fold),
     )
 
 

@@ -25,6 +25,7 @@ from console.ports import KeyRing, KeyRow
 from console.render import environment
 from console.session import Sealer
 from console.site import Site
+from console.switch_ports import Switches
 from console.watch_api import Watched
 from console.words import load as load_words
 from pointsman.assemble import Service, StartError
@@ -56,6 +57,7 @@ class Others:
     grays: Grays
     anomalies: Anomalies
     watched: Watched
+    switches: Switches
 
 
 def operators_app(
@@ -102,6 +104,7 @@ def operators_app(
         grays=others.grays,
         anomalies=others.anomalies,
         watched=others.watched,
+        switches=others.switches,
         reports=KeptReports(engine=service.engine),
         hours=SqlHours(service.engine),
         phrases=SavedPhrases(kept=service.phrases, store=service.phrases.store, clock=service.clock),

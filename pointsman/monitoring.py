@@ -124,7 +124,7 @@ class Operators:
         schedule = schedule_of(service)
         self._app = self._door(service, schedule, await start_telling(service))
         _start_probes(service)
-        conditions = ConditionWatch(service.guard, service.deps.topology, service.desk, service.clock)
+        conditions = ConditionWatch(service.guard, lambda: service.deps.topology, service.desk, service.clock)
         service.background(conditions.run(), "conditions")
         service.background(schedule.run(), "clock jobs")
 
@@ -148,6 +148,7 @@ class Operators:
             grays=grays_of(service),
             anomalies=anomalies_of(service),
             watched=watched_of(service),
+            switches=switches,
         )
         more = [
             jobs_routes(jobs, audit, gate),

@@ -39,6 +39,7 @@ FIXED = (
     "drain_s",
     "request_read_s",
     "require_keys",
+    "network",
 )
 """Taken once, when sockets, stores and the server open."""
 ROUTERS_OWN = frozenset({"router", "gate", "breaker"})

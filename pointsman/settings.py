@@ -27,6 +27,7 @@ from pointsman.alert_settings import (
     alert_contradictions,
 )
 from pointsman.mistakes import hint, mistake
+from pointsman.network import NetworkSettings
 from pointsman.yaml_lines import Lines, Mistake, Path, SettingsError, dotted, read
 from router.policy import RouterPolicy
 from router.price import Price
@@ -186,6 +187,8 @@ class Settings(Part):
     router: RouterPolicy = RouterPolicy()
     breaker: BreakerPolicy = BreakerPolicy()
     gate: GatePolicy = GatePolicy()
+    network: NetworkSettings = NetworkSettings()
+    """The way to the vendors."""
     alerts: AlertSettings = AlertSettings()
     monitor: MonitorPolicy = MonitorPolicy()
     gray: GrayPolicy = GrayPolicy()

@@ -29,17 +29,18 @@ class MemoryCounts:
         self.refused = 0
 
     async def flush(self, boot_id: str, minutes: Sequence[MinuteRow], fast: Sequence[FastRow]) -> Set[str]:
-        now_s = self._clock.now_s()
+        now_s, models = self._clock.now_s(), set[str]()
         self._forget(now_s)
         for row in minutes:
             if acceptable(row.minute * MINUTE_S, now_s):
                 self._minutes.setdefault((row.model, row.minute), {})[boot_id, row.scope] = row
+                models.add(row.model)
             else:
                 self.refused += 1
         for bucket in fast:
             if acceptable(bucket.bucket * FAST_BUCKET_S, now_s, FAST_KEPT_S):
                 self._fast.setdefault((bucket.model, bucket.bucket), {})[boot_id] = bucket
-        models = {row.model for row in minutes} | {bucket.model for bucket in fast}
+                models.add(bucket.model)
         new = {model for model in models if boot_id not in self._writers.get(model, ())}
         for model in new:
             self._writers.setdefault(model, set()).add(boot_id)
@@ -62,6 +63,12 @@ class MemoryCounts:
             for row in rows.values()
         ]
         return merge_fast(kept)
+
+    def forget_all(self) -> None:
+        """As a store that was restarted empty."""
+        self._minutes.clear()
+        self._fast.clear()
+        self._writers.clear()
 
     def _forget(self, now_s: float) -> None:
         for key in [k for k in self._minutes if k[1] * MINUTE_S < now_s - KEPT_S]:

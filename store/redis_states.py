@@ -20,8 +20,13 @@ EVIDENCE_KEPT_S = 172_800.0
 """Twice the longest validity, 24 h (BREAKER.md, Set and clear)."""
 
 
+DOCUMENT_KEPT_S = 90 * 86_400.0
+"""A removed model's document goes after a quarter; a living one that never moved is put back from memory."""
+LEASE_KEPT_S = 7 * 86_400.0
+
+
 class RedisStates:
-    """One JSON document per model at `{state}:doc:<model>`, without TTL."""
+    """One JSON document per model at `{state}:doc:<model>`."""
 
     def __init__(self, link: RedisLink) -> None:
         self._link = link
@@ -35,7 +40,8 @@ class RedisStates:
         return {snapshot.model: _understood(snapshot) for snapshot in found}
 
     async def compare_and_set(self, snapshot: Snapshot, expected_epoch: int) -> bool:
-        args: list[str | int | float] = [expected_epoch, to_json(snapshot).decode(), snapshot.fence]
+        ttl_ms = int(DOCUMENT_KEPT_S * 1000)
+        args: list[str | int | float] = [expected_epoch, to_json(snapshot).decode(), snapshot.fence, ttl_ms]
         return bool(await self._link.run("compare_and_set", [f"{{state}}:doc:{snapshot.model}"], args))
 
 
@@ -76,7 +82,7 @@ class RedisProbes:
 
 
 class RedisLease:
-    """Who holds `{state}:hold:<name>` (store/lua/hold.lua). The key stays: it keeps the fence."""
+    """Who holds `{state}:hold:<name>` (store/lua/hold.lua). The key outlives the holder: it keeps the fence."""
 
     def __init__(self, link: RedisLink, clock: Clock) -> None:
         self._link = link
@@ -84,9 +90,8 @@ class RedisLease:
 
     async def hold(self, name: str, owner: str, ttl_s: float) -> int | None:
         now_s = self._clock.now_s()
-        fence = await self._link.run(
-            "hold", [f"{{state}}:hold:{name}"], ["hold", owner, repr(now_s), repr(now_s + ttl_s)]
-        )
+        args: list[str | int | float] = ["hold", owner, repr(now_s), repr(now_s + ttl_s), int(LEASE_KEPT_S * 1000)]
+        fence = await self._link.run("hold", [f"{{state}}:hold:{name}"], args)
         return None if fence is None else int(fence)
 
     async def release(self, name: str, owner: str) -> None:

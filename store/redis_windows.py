@@ -3,6 +3,7 @@
 Keys  `rep:{model}:<minute>`   hash, field `<boot id>|<scope>` -> JSON of Counts and top fingerprints
       `fast:{model}:<minute>`  hash, field `<boot id>|<bucket>` -> JSON of a 5-second bucket with its capped session sets
       `writers:{model}`        hash, field `<boot id>` -> when it last wrote; missing: the store has forgotten this writer
+      `dead:{model}`           hash of boot ids whose old minutes were folded (store/redis_folding.py)
 Each field belongs to one process start and holds absolute counts, so a retried HSET changes nothing, where an HINCRBY
 with a lost reply counts twice (BREAKER.md, Redis). Sums are made on read.
 """
@@ -19,6 +20,9 @@ from store.merge import FAST_KEPT_S, KEPT_S, acceptable, merge_fast, merge_minut
 from store.redis_link import RedisLink
 
 BUCKETS_A_MINUTE = MINUTE_S // FAST_BUCKET_S
+WRITERS_KEPT_S = KEPT_S + MINUTE_S
+LIVE_S = 900.0
+"""Older minutes are a back-fill after an outage: written by a script that refuses a writer declared dead (BREAKER.md)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,30 +43,55 @@ class RedisCounts:
 
     async def flush(self, boot_id: str, minutes: Sequence[MinuteRow], fast: Sequence[FastRow]) -> Set[str]:
         now_s = self._clock.now_s()
+        fitting = [row for row in minutes if acceptable(row.minute * MINUTE_S, now_s)]
+        self.refused += len(minutes) - len(fitting)
+        live = [row for row in fitting if row.minute * MINUTE_S >= now_s - LIVE_S]
+        buckets = [row for row in fast if acceptable(row.bucket * FAST_BUCKET_S, now_s, FAST_KEPT_S)]
+        new = await self._flush_live(boot_id, live, buckets, now_s)
+        old: dict[str, list[MinuteRow]] = {}
+        for row in fitting:
+            if row.minute * MINUTE_S < now_s - LIVE_S:
+                old.setdefault(row.model, []).append(row)
+        for model, rows in old.items():
+            new |= await self._back_fill(boot_id, model, rows, now_s)
+        return new
+
+    async def _flush_live(
+        self, boot_id: str, minutes: Sequence[MinuteRow], fast: Sequence[FastRow], now_s: float
+    ) -> set[str]:
         writes: dict[str, dict[str, bytes]] = {}
         ends: dict[str, float] = {}
         for row in minutes:
-            if not acceptable(row.minute * MINUTE_S, now_s):
-                self.refused += 1
-                continue
-            key = _minute_key(row.model, row.minute)
+            key = minute_key(row.model, row.minute)
             ends[key] = (row.minute + 1) * MINUTE_S + KEPT_S
             writes.setdefault(key, {})[f"{boot_id}|{row.scope}"] = _minute_json(row)
         for bucket in fast:
-            if not acceptable(bucket.bucket * FAST_BUCKET_S, now_s, FAST_KEPT_S):
-                continue
             key = _fast_key(bucket.model, bucket.bucket // BUCKETS_A_MINUTE)
             ends[key] = (bucket.bucket // BUCKETS_A_MINUTE + 1) * MINUTE_S + FAST_KEPT_S
             writes.setdefault(key, {})[f"{boot_id}|{bucket.bucket}"] = to_json(bucket)
         models = sorted({row.model for row in minutes} | {bucket.model for bucket in fast})
         for model in models:
-            key = _writers_key(model)
-            ends[key] = now_s + MINUTE_S + KEPT_S
+            key = writers_key(model)
+            ends[key] = now_s + WRITERS_KEPT_S
             writes[key] = {boot_id: repr(now_s).encode()}
         if not writes:
-            return frozenset()
+            return set()
         new_fields = await self._link.ask(lambda client: self._write(client, writes, ends, now_s))
-        return frozenset(model for model in models if new_fields[_writers_key(model)])
+        return {model for model in models if new_fields[writers_key(model)]}
+
+    async def _back_fill(self, boot_id: str, model: str, rows: Sequence[MinuteRow], now_s: float) -> set[str]:
+        keys = [dead_key(model), writers_key(model), *(minute_key(model, row.minute) for row in rows)]
+        args: list[Any] = [boot_id, repr(now_s), self._ttl_ms(WRITERS_KEPT_S)]
+        for row in rows:
+            ends_in_s = (row.minute + 1) * MINUTE_S + KEPT_S - now_s
+            args += [f"{boot_id}|{row.scope}", _minute_json(row), self._ttl_ms(ends_in_s)]
+        new = int(await self._link.run("backfill", keys, args))
+        if new < 0:
+            self.refused += len(rows)
+        return {model} if new > 0 else set()
+
+    def _ttl_ms(self, seconds: float) -> int:
+        return max(1, int(self._clock.real_s(seconds) * 1000))
 
     async def _write(
         self, client: Any, writes: Mapping[str, Mapping[str, bytes]], ends: Mapping[str, float], now_s: float
@@ -71,13 +100,13 @@ class RedisCounts:
         pipe = client.pipeline(transaction=False)
         for key, fields in writes.items():
             pipe.hset(key, mapping=fields)
-            pipe.pexpire(key, max(1, int(self._clock.real_s(ends[key] - now_s) * 1000)))
+            pipe.pexpire(key, self._ttl_ms(ends[key] - now_s))
         answers: list[int] = await pipe.execute()
         return dict(zip(writes, answers[::2], strict=True))
 
     async def minutes(self, model: str, first: int, last: int) -> Sequence[MinuteRow]:
         span = range(first, last + 1)
-        hashes = await self._read([_minute_key(model, minute) for minute in span])
+        hashes = await self._read([minute_key(model, minute) for minute in span])
         rows = [
             _minute_row(model, minute, name, document)
             for minute, fields in zip(span, hashes, strict=True)
@@ -102,7 +131,7 @@ class RedisCounts:
         return await self._link.ask(ask) if keys else []
 
 
-def _minute_key(model: str, minute: int) -> str:
+def minute_key(model: str, minute: int) -> str:
     return f"rep:{{{model}}}:{minute}"
 
 
@@ -110,7 +139,11 @@ def _fast_key(model: str, minute: int) -> str:
     return f"fast:{{{model}}}:{minute}"
 
 
-def _writers_key(model: str) -> str:
+def dead_key(model: str) -> str:
+    return f"dead:{{{model}}}"
+
+
+def writers_key(model: str) -> str:
     return f"writers:{{{model}}}"
 
 

@@ -22,10 +22,15 @@ from upstream.whole import judged
 
 
 class Upstream:
-    """Speaks to models. `transport` is shared and stays open; whoever made it closes it."""
+    """Speaks to models. `transport` (ours, or any of httpx's) is shared and stays open; whoever made it closes it."""
 
-    def __init__(self, transport: httpx.AsyncBaseTransport, clock: Clock, gate: GatePolicy | None = None) -> None:
-        self._peer: Peer = transport if isinstance(transport, FastTransport) else StockPeer(transport)
+    def __init__(
+        self, transport: httpx.AsyncBaseTransport | Peer, clock: Clock, gate: GatePolicy | None = None
+    ) -> None:
+        if isinstance(transport, httpx.AsyncBaseTransport) and not isinstance(transport, FastTransport):
+            self._peer: Peer = StockPeer(transport)
+        else:
+            self._peer = transport
         self._clock = clock
         self._gate = gate or GatePolicy()
 

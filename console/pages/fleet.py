@@ -1,17 +1,21 @@
 """The fleet: trouble first and loud, the rest in one quiet table; live by a nudge, then a fetch of the piece that changed."""
 
+import contextlib
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from base.switch import Switch
 from breaker.levels import Level
 from breaker.policy import BreakerPolicy
+from breaker.ports import StoreUnavailable
 from console.feed import Feed
 from console.fleet_now import FleetNow, Row, Wanted
 from console.ports import Yard
 from console.site import Site, Visit, looks
+from console.switch_ports import Switches
 from console.why import next_lines, reasons, rule_line
 
 HEARTBEAT_S = 10.0
@@ -25,11 +29,13 @@ def lines_of(policy: BreakerPolicy) -> tuple[float, float, float]:
     return (policy.warn_ratio, policy.reduce_ratio, policy.open_ratio)
 
 
-def fleet_routes(site: Site, yard: Yard, feed: Feed, stopping: Callable[[], bool]) -> list[Route]:
+def fleet_routes(
+    site: Site, yard: Yard, feed: Feed, switches: Switches | None, stopping: Callable[[], bool]
+) -> list[Route]:
     async def page(visit: Visit) -> Response:
         fleet = await feed.now()
         template = "fleet_body.html" if visit.partial else "fleet.html"
-        return visit.page(template, **fleet_values(visit, fleet, yard))
+        return visit.page(template, **fleet_values(visit, fleet, yard), switched=await _switched(switches))
 
     async def live(visit: Visit) -> Response:
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
@@ -69,6 +75,15 @@ def why_of(row: Row, visit: Visit) -> str:
     if row.forced:
         return visit.words("why.forced", actor=row.snapshot.mode_actor, reason=row.snapshot.mode_reason)
     return reasons(row.snapshot, visit.words)
+
+
+async def _switched(switches: Switches | None) -> list[Switch]:
+    """What is switched off now: whoever looks at the fleet must know before they wonder."""
+    if switches is not None:
+        with contextlib.suppress(StoreUnavailable):
+            now_s = switches.now_s()
+            return [switch for switch in await switches.switches() if switch.holds(now_s)]
+    return []
 
 
 async def _nudges(feed: Feed, stopping: Callable[[], bool]) -> AsyncIterator[str]:

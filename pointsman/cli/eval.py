@@ -32,11 +32,11 @@ from monitor.nightly.shapes import Lure
 from monitor.nightly.suite import Suite, SuiteError, of_lures, sample
 from pointsman.assemble import StartError, open_sql
 from pointsman.cli.check import DEFAULT_FILE, settings_or_exit
+from pointsman.network import way_to_vendors
 from pointsman.nightly import UnknownModel, evaluation_of, policy_of, suite_of, targets_of
 from pointsman.settings import Settings
 from store.sql_evals import SqlEvals
 from upstream.client import Upstream
-from upstream.transport import FastTransport
 
 BAD_INPUT, INTERRUPTED = 2, 130
 USUAL_DAYS = 30 * 86_400.0
@@ -155,7 +155,7 @@ async def _evaluated(asked: Wanted, run_id: str, *, resuming: bool) -> int:
     clock = SystemClock()
     async with AsyncExitStack() as stack:
         engine = await open_sql(asked.settings, stack)
-        transport = FastTransport()
+        transport = way_to_vendors(asked.settings.network)
         stack.push_async_callback(transport.aclose)
         upstream = Upstream(transport, clock, asked.settings.gate)
         bar = stack.enter_context(_bar())

@@ -1,5 +1,6 @@
 -- Take, renew or leave a lease. The fence outlives the holder and grows at each take-over.
 -- KEYS[1] hash  ARGV[1] hold|release  ARGV[2] owner  ARGV[3] now  ARGV[4] moment the lease runs out
+-- ARGV[5] TTL of the key in ms: long enough that a fence is not forgotten while anybody might still carry a higher one
 -- Answers the fence, or nil while another owner holds it.
 local kept = redis.call('HMGET', KEYS[1], 'owner', 'until', 'fence')
 local owner, until_at, fence = kept[1] or '', tonumber(kept[2] or '0'), tonumber(kept[3] or '0')
@@ -19,4 +20,5 @@ if not alive then
   fence = math.max(fence + 1, math.floor(now))
 end
 redis.call('HSET', KEYS[1], 'owner', ARGV[2], 'until', ARGV[4], 'fence', string.format('%.0f', fence))
+redis.call('PEXPIRE', KEYS[1], ARGV[5])
 return fence

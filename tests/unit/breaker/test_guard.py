@@ -313,3 +313,21 @@ async def test_a_reload_keeps_where_models_stand_and_forgets_those_that_are_gone
         guard.adopt(("m", "new"), guard.policy)
         await fleet.clock.advance(2)
         assert guard.levels()["m"] is Level.OPEN  # the document itself outlives a reload
+
+
+async def test_after_a_trip_a_replica_sends_the_open_model_at_most_what_it_sends_in_one_poll() -> None:
+    """The bound of docs/breaker.md: whoever decides stops at once, every other replica with its next poll."""
+    fleet = Fleet()
+    guards = [fleet.replica(name) for name in "abcdefgh"]
+    sent: dict[str, int] = {}
+    per_second = 100
+    async with fleet.running(*guards):
+        await guards[0].force("m", Mode.FORCED_OPEN, "op", "drill", fleet.clock.now_s() + 600)
+        for _ in range(5 * per_second):
+            for name, guard in zip("abcdefgh", guards, strict=True):
+                sent[name] = sent.get(name, 0) + (guard.levels()["m"] is not Level.OPEN)
+            await fleet.clock.advance(1 / per_second)
+    assert sent["a"] == 0
+    bound = per_second * fleet.policy.poll_s
+    assert all(count <= bound for count in sent.values())
+    assert max(sent.values()) > 0, "a test that cannot fail proves nothing"

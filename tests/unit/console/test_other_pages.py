@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from base.switch import Switch, SwitchMode
 from breaker.gray import GrayRelease, GrayStage
 from console.alerts_ports import ChannelRow, DeliveryRow, EventRow, IncidentRow, Said, SilenceRow
 from console.config_ports import OnDisk, ProcessConfig, Reloaded, Running
@@ -341,15 +342,52 @@ async def test_reports_are_listed_and_shown_where_they_can_run_nothing() -> None
         assert (await browser.get("/reports/2020-01-01")).status_code == 404
 
 
+class Levers:
+    def __init__(self) -> None:
+        self.set_to: list[Switch] = []
+        self.at = World().now_s()
+
+    def routes(self) -> Sequence[str]:
+        return ["chat"]
+
+    def now_s(self) -> float:
+        return self.at
+
+    async def switches(self) -> Sequence[Switch]:
+        return self.set_to
+
+    async def set(self, switch: Switch) -> None:
+        self.set_to = [switch]
+
+
+async def test_a_switch_is_turned_with_an_end_told_on_the_fleet_page_and_turned_back() -> None:
+    levers, world = Levers(), World()
+    async with Browser(world, switches=levers) as browser:
+        await browser.login("pma-operator", "Li")
+        fields = {"route": "", "reason": "<b>false</b> alarms", "minutes": "30"}
+        answer = await browser.post("/switches/turn", seen_on="/switches", mode="observe", **fields)
+        assert answer.headers["location"] == "/switches?said=switched"
+        (switch,) = levers.set_to
+        assert (switch.route, switch.mode, switch.until) == ("", SwitchMode.OBSERVE, levers.at + 1_800)
+        fleet = (await browser.get("/")).text
+        assert "The whole fleet: Detector only observes, for another 30 min, by Li: &lt;b&gt;false" in fleet
+        await browser.post("/switches/turn", seen_on="/switches", mode="normal", route="", reason="all well")
+        assert "Detector only observes, for" not in (await browser.get("/")).text
+        for wrong in ({"route": "nowhere", "mode": "bypass"}, {"route": "chat", "mode": "off"}):
+            refused = await browser.post("/switches/turn", seen_on="/switches", reason="because", **wrong)
+            assert refused.status_code == 422
+    assert [act.target for act in world.acted] == ["fleet", "fleet"]
+
+
 @pytest.mark.parametrize("language", ["zh", "en"])
 async def test_every_joined_page_is_whole_in_both_languages(language: str) -> None:
     parts = {
         "alerts": Room(), "configuration": Settings(), "grays": Releases(), "anomalies": Complaints(),
-        "watched": Found(), "reports": Kept(),
+        "watched": Found(), "reports": Kept(), "switches": Levers(),
     }  # fmt: skip
     async with Browser(World(), language=language, **parts) as browser:
         await browser.login()
-        for path in ("/incidents", "/incidents/7", "/config", "/gray", "/feedback", "/reports"):
+        for path in ("/incidents", "/incidents/7", "/config", "/gray", "/feedback", "/reports", "/switches"):
             answer = await browser.get(path)
             assert answer.status_code == 200, path
             assert " style=" not in answer.text and "{" not in answer.text.split("<main")[1].split("<dialog")[0], path

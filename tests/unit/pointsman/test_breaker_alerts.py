@@ -37,7 +37,7 @@ def topology() -> Topology:
 async def test_a_phrase_only_route_is_told_once_and_resolved_once() -> None:
     fleet, desk = Fleet(MODELS), Desk()
     guard = fleet.replica()
-    watch = ConditionWatch(guard, topology(), desk, fleet.clock)
+    watch = ConditionWatch(guard, topology, desk, fleet.clock)
     await watch.once()
     assert desk.fired == []
     for model in MODELS:
@@ -65,7 +65,7 @@ async def test_a_suspect_detector_is_told_by_whoever_looks_and_known_to_the_next
     await second.evaluate()
     assert second.detector_suspect
     assert second.snapshot("a").epoch == 0, "held by the one that took over, too"
-    await ConditionWatch(second, topology(), desk, fleet.clock).once()
+    await ConditionWatch(second, topology, desk, fleet.clock).once()
     assert [(a.kind, a.subject) for a in desk.fired] == [(AlertKind.DETECTOR_SUSPECT, "fleet")]
     fleet.clock.tick(BreakerPolicy().suspect_hold_s)
     await second.evaluate()
@@ -76,7 +76,7 @@ async def test_a_suspect_detector_is_told_by_whoever_looks_and_known_to_the_next
 async def test_a_silent_store_is_told_after_ten_seconds_and_when_it_answers() -> None:
     fleet, desk = Fleet(MODELS), Desk()
     guard = fleet.replica()
-    watch = ConditionWatch(guard, topology(), desk, fleet.clock)
+    watch = ConditionWatch(guard, topology, desk, fleet.clock)
     await guard.attempt(guard.poll)
     fleet.down = True
     for _ in range(12):
@@ -95,18 +95,18 @@ async def test_what_ended_while_no_monitor_looked_is_resolved_at_the_next_start(
     guard = fleet.replica()
     for model in MODELS:
         await guard.force(model, Mode.FORCED_OPEN, "op", "drill", fleet.clock.now_s() + 600)
-    await ConditionWatch(guard, topology(), desk, fleet.clock).once()
+    await ConditionWatch(guard, topology, desk, fleet.clock).once()
     assert len(desk.open) == 1
     await guard.reset("b", "op", "enough")
     fleet.clock.tick(60.0)
-    await ConditionWatch(guard, topology(), desk, fleet.clock).once()
+    await ConditionWatch(guard, topology, desk, fleet.clock).once()
     assert desk.open == []
 
 
 async def test_a_desk_that_is_away_is_told_later() -> None:
     fleet, desk = Fleet(MODELS), Desk()
     guard = fleet.replica()
-    watch = ConditionWatch(guard, topology(), desk, fleet.clock)
+    watch = ConditionWatch(guard, topology, desk, fleet.clock)
     for model in MODELS:
         await guard.force(model, Mode.FORCED_OPEN, "op", "drill", fleet.clock.now_s() + 600)
     desk.away = True

@@ -14,6 +14,7 @@ from monitor.gray import GrayPolicy
 from monitor.nightly.policy import NightlyPolicy, Price, VendorLimits
 from monitor.policy import FeedbackPolicy, MonitorPolicy, RetentionPolicy
 from pointsman import settings
+from pointsman.network import NetworkSettings
 from router.metrics import RouterMetrics
 from router.policy import RouterPolicy
 
@@ -33,6 +34,7 @@ PARTS = {
     "`alerts.routes[]`": settings.AlertRouteSettings,
     "`alerts.maintenance[]`": settings.MaintenanceSettings,
     "`alerts.policy`": AlertPolicy,
+    "`network`": NetworkSettings,
     "`router`": RouterPolicy,
     "`breaker`": BreakerPolicy,
     "`gate`": GatePolicy,

@@ -1,0 +1,70 @@
+"""Adds the minutes of processes that are gone up into one row, so that restarts do not pile fields up in Redis.
+
+A process that has not written for half an hour while Redis answered is declared dead. Its minutes older than 20 min are
+folded, and what it should still send for minutes that old is refused: it was cut off alone, and its counts of that time
+are lost rather than doubled. Live flushes are never touched: they reach 15 min back at most (store/redis_windows.py).
+Source: BREAKER.md, Redis: fields are folded only for boot ids declared dead, whose later writes are refused.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from base.clock import Clock
+from breaker.ports import StoreUnavailable
+from breaker.window import MINUTE_S
+from store.merge import KEPT_S
+from store.redis_link import RedisLink
+from store.redis_windows import LIVE_S, dead_key, minute_key, writers_key
+
+DEAD_S = 1_800.0
+FOLDED_FROM_S = LIVE_S + 300.0
+"""Minutes older than this: five minutes beyond what a live flush may still write."""
+WELL_S = 120.0
+"""So long Redis must have answered before anybody is declared dead: after an outage the living write first."""
+MINUTES_AT_ONCE = 20
+
+
+class RedisFolding:
+    """`fold` once a minute, in one process of the fleet; two at once do no harm. `folded` counts fields that went."""
+
+    def __init__(self, link: RedisLink, clock: Clock, models: Callable[[], Sequence[str]]) -> None:
+        """`models`: those there are now; a reload may change them."""
+        self._link, self._clock, self._models = link, clock, models
+        self._well_since: float | None = None
+        self.folded = 0
+
+    async def fold(self) -> None:
+        """Raises StoreUnavailable; what was not folded then is folded later."""
+        now_s = self._clock.now_s()
+        try:
+            for model in self._models():
+                dead = await self._dead(model, now_s)
+                if dead and self._well_since is not None and now_s - self._well_since >= WELL_S:
+                    await self._fold(model, dead, now_s)
+        except StoreUnavailable:
+            self._well_since = None
+            raise
+        if self._well_since is None:
+            self._well_since = now_s
+
+    async def _dead(self, model: str, now_s: float) -> list[str]:
+        wrote: dict[bytes, bytes] = await self._link.ask(lambda client: client.hgetall(writers_key(model)))
+        return sorted(boot.decode() for boot, at in wrote.items() if float(at) < now_s - DEAD_S)
+
+    async def _fold(self, model: str, dead: Sequence[str], now_s: float) -> None:
+        newest, oldest = int((now_s - FOLDED_FROM_S) // MINUTE_S) - 1, int((now_s - KEPT_S) // MINUTE_S)
+        ttl_ms = max(1, int(self._clock.real_s(KEPT_S + DEAD_S) * 1000))
+        minutes = list(range(oldest, newest + 1))
+        for start in range(0, len(minutes), MINUTES_AT_ONCE):
+            keys = [minute_key(model, minute) for minute in minutes[start : start + MINUTES_AT_ONCE]]
+            args: list[Any] = [ttl_ms, *dead]
+            self.folded += int(await self._link.run("fold", [dead_key(model), *keys], args))
+        # Its minutes that are younger than those are folded when they have come of age, in later rounds: it stays listed
+        # until the last of them has.
+        gone = [boot for boot in dead if await self._is_folded(model, boot, now_s)]
+        if gone:
+            await self._link.ask(lambda client: client.hdel(writers_key(model), *gone))
+
+    async def _is_folded(self, model: str, boot: str, now_s: float) -> bool:
+        at = await self._link.ask(lambda client: client.hget(writers_key(model), boot))
+        return at is None or float(at) < now_s - FOLDED_FROM_S - MINUTE_S
