@@ -61,20 +61,31 @@ class Notifier:
             # Under compressed time a second may shrink to nothing; the loop must not then eat the processor.
             await self._clock.sleep(max(EVERY_S, self._real(LEAST_REAL_S)))
 
+    async def _may_decide(self) -> bool:
+        """Whether it is this process's turn. The lease only spares work: while it cannot be asked all go on, and the
+        group's number still lets one alone file."""
+        try:
+            return await self._lease.hold(LEASE_NAME, self._owner, self._real(LEASE_S)) is not None
+        except StoreUnavailable:
+            return True
+
     def _real(self, seconds: float) -> float:
         """So long on the wall, in seconds of our clock."""
         return seconds / self._clock.real_s(1.0)
 
     async def once(self) -> int:
         """File what is due now; how many notices. Raises StoreUnavailable."""
-        if await self._lease.hold(LEASE_NAME, self._owner, self._real(LEASE_S)) is None:
+        if not await self._may_decide():
             return 0
+        # The groups first: whoever tells an incident counts its group on in the same transaction, so an incident that is
+        # read as untold after another told it comes with a group's number that no longer stands.
+        groups = await self._book.groups()
         waiting = await self._book.waiting()
         if not waiting:
             return 0
         now_s = self._clock.now_s()
         mutes = muted(waiting, await self._book.silences(now_s), self._windows, self._clock.real_s(now_s))
-        decision = decide(waiting, await self._book.groups(), mutes, self._policy, now_s)
+        decision = decide(waiting, groups, mutes, self._policy, now_s)
         await self._book.settle(decision.quiet)
         filed = 0
         for notice in decision.notices:

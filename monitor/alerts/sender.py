@@ -69,13 +69,21 @@ class AlertSender:
             # Under compressed time a second may shrink to nothing; the loop must not then eat the processor.
             await self._clock.sleep(max(EVERY_S, self._real(LEAST_REAL_S)))
 
+    async def _may_send(self) -> bool:
+        """Whether it is this process's turn. The lease only spares work: while it cannot be asked all go on, and each
+        letter's claim still lets one alone send it."""
+        try:
+            return await self._lease.hold(LEASE_NAME, self._owner, self._real(LEASE_S)) is not None
+        except StoreUnavailable:
+            return True
+
     def _real(self, seconds: float) -> float:
         """So long on the wall, in seconds of our clock: robots and sockets do not live in compressed time."""
         return seconds / self._clock.real_s(1.0)
 
     async def once(self) -> int:
         """Send what is due now; the number of messages sent. Raises StoreUnavailable."""
-        if await self._lease.hold(LEASE_NAME, self._owner, self._real(LEASE_S)) is None:
+        if not await self._may_send():
             return 0
         now_s, before = self._clock.now_s(), self.sent
         letters = await self._sendable(await self._outbox.due(now_s), now_s)
@@ -88,7 +96,7 @@ class AlertSender:
             await self._blocked(letter, robots[letter.channel], now_s)
         for errand in todo.errands:
             # Held again before each message: a slow robot must not outlast the lease.
-            if await self._lease.hold(LEASE_NAME, self._owner, self._real(LEASE_S)) is None:
+            if not await self._may_send():
                 break
             await self._run_errand(errand)
         return self.sent - before

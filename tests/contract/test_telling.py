@@ -9,6 +9,7 @@ from sqlalchemy import insert, select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from breaker.levels import Level, Reason
+from breaker.ports import StoreUnavailable
 from breaker.snapshot import Transition
 from monitor.alerts.alert import AlertKind, Severity
 from monitor.alerts.decide import Group, Notice, Why
@@ -103,6 +104,23 @@ async def test_row_54_two_workers_that_both_own_the_outbox_send_one_message(engi
             await room.clock.advance(1)
         assert room.robots.asked.count("wecom") == 1
         assert room.robots.asked.count("dingtalk") == 1
+
+
+class AwayLease(MemoryLease):
+    """A lease whose store does not answer."""
+
+    async def hold(self, name: str, owner: str, ttl_s: float) -> int | None:
+        raise StoreUnavailable("redis gone")
+
+
+async def test_without_redis_all_go_on_and_still_send_one_message(engine: AsyncEngine) -> None:
+    async with newsroom(engine, "wecom") as room:
+        await room.desk.fire(grave())
+        tellers = [room.teller(name, AwayLease(room.clock)) for name in ("one", "two")]
+        for _ in range(5):
+            await asyncio.gather(*(teller.round() for teller in tellers))
+            await room.clock.advance(1)
+        assert room.robots.asked == ["wecom"]
 
 
 async def test_a_sender_killed_in_the_middle_leaves_the_message_to_the_next(sqlite: AsyncEngine) -> None:
