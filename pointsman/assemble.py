@@ -124,7 +124,7 @@ async def _assemble(settings: Settings, stack: AsyncExitStack, given: Clock | No
     moves = SpooledTransitions(transitions, open_spool(settings, "transitions", stack))
     _background(stack, moves.run(local), "transition log")
 
-    feedback = SqlFeedbackLog(engine, clock)
+    feedback = SqlFeedbackLog(engine, clock, spool=open_spool(settings, "feedback", stack))
     stack.push_async_callback(feedback.close)
     _background(stack, feedback.run(local), "feedback")
 

@@ -56,6 +56,7 @@ class BreakerCollector(Collector):
         waiting = GaugeMetricFamily("pointsman_spool_bytes", "On disk while SQL is away", labels=("queue",))
         waiting.add_metric(("calls",), calls.spooled_bytes)
         waiting.add_metric(("transitions",), self._moves.spooled_bytes)
+        waiting.add_metric(("feedback",), self._feedback.spooled_bytes)
         yield waiting
         lost = CounterMetricFamily("pointsman_rows_lost", "Rows nobody could keep", labels=("queue", "why"))
         lost.add_metric(("calls", "full"), calls.dropped)

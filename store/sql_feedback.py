@@ -16,6 +16,7 @@ from base.feedback import FeedbackKind
 from monitor.complaints import Complaint, Complaints, Tally
 from router.ports import Answered, Feedback, FeedbackLog
 from store.documents import from_row
+from store.spool import Spool
 from store.sql_link import answered
 from store.sql_queue import QUEUE_ROWS, RowQueue
 from store.tables import call, feedback
@@ -29,8 +30,10 @@ _CALL = (call.c.request_id, call.c.app, call.c.served_model.label("model"), call
 class SqlFeedbackLog(RowQueue):
     """One per process. `unknown` counts feedback whose request never turned up."""
 
-    def __init__(self, engine: AsyncEngine, clock: Clock, *, queue_rows: int = QUEUE_ROWS) -> None:
-        super().__init__(engine, (feedback,), queue_rows=queue_rows)
+    def __init__(
+        self, engine: AsyncEngine, clock: Clock, *, queue_rows: int = QUEUE_ROWS, spool: Spool | None = None
+    ) -> None:
+        super().__init__(engine, (feedback,), queue_rows=queue_rows, spool=spool)
         self._clock = clock
         self._unbound: deque[Feedback] = deque()
         self.unknown = 0

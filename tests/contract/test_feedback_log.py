@@ -1,6 +1,7 @@
 """The ports FeedbackLog and Complaints over SQLite and PostgreSQL."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from sqlalchemy import text
@@ -9,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from base.feedback import FeedbackKind, FeedbackSource
 from breaker.ports import StoreUnavailable
 from router.ports import Answered, Feedback
+from store.spool import Spool
 from store.sql_calls import SqlCallLog
 from store.sql_feedback import BIND_WITHIN_S, SqlComplaints, SqlFeedbackLog
 from tests.contract.test_call_log import CALL
@@ -134,3 +136,22 @@ async def test_old_feedback_goes(engine: AsyncEngine, clock: ManualClock) -> Non
     await log.flush()
     assert await reads.forget(SAID.at) == 0
     assert await reads.forget(SAID.at + 1) == 1
+
+
+async def test_bound_words_outlive_an_outage_and_a_restart_on_disk(
+    engine: AsyncEngine, clock: ManualClock, tmp_path: Path
+) -> None:
+    spool = Spool(tmp_path, 1_000_000)
+    log = SqlFeedbackLog(engine, clock, spool=spool)
+    async with engine.begin() as connection:
+        await connection.execute(text("ALTER TABLE feedback RENAME TO away"))
+    log.add(SAID)
+    await log.close()
+    assert (log.dropped, log.spooled_bytes > 0) == (0, True)
+    spool.close()
+    async with engine.begin() as connection:
+        await connection.execute(text("ALTER TABLE away RENAME TO feedback"))
+    again = Spool(tmp_path, 1_000_000)
+    await SqlFeedbackLog(engine, clock, spool=again).flush()
+    again.close()
+    assert [it.request_id for it in await SqlComplaints(engine).samples("a", 0, SAID.at + 1)] == ["pm-1"]
