@@ -99,7 +99,7 @@ def start_postgres() -> Iterator[str]:
 
 
 def _wait(place: Path, port: int, server: "subprocess.Popen[bytes]") -> None:
-    for _ in range(150):
+    for _ in range(600):  # a minute: other tests may keep the machine busy
         ready = subprocess.run([place / "pg_isready", "-h", "127.0.0.1", "-p", str(port), "-q"], check=False)
         if ready.returncode == 0:
             return
