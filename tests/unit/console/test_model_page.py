@@ -74,6 +74,25 @@ async def test_the_chart_reads_numbers_lines_and_moves() -> None:
     assert [move["to"] for move in data["moves"]] == ["reduced"]
 
 
+class Past:
+    def __init__(self, hours: list[Hour]) -> None:
+        self.kept = hours
+
+    async def hours(self, model: str, since: float) -> list[Hour]:
+        return self.kept
+
+
+async def test_a_heat_map_is_shown_once_there_are_hours() -> None:
+    world = world_of()
+    for hours, words in (
+        ([], "No hour was rolled up yet"),
+        ([Hour(at=world.now_s(), judged=10, repeats=3)], '<td class="s3"'),
+    ):
+        async with Browser(world, hours=Past(hours)) as browser:
+            await browser.login()
+            assert words in (await browser.get("/model?name=alpha")).text
+
+
 async def test_an_unknown_model_is_not_found_and_its_name_stays_text() -> None:
     async with Browser(World()) as browser:
         await browser.login()
