@@ -22,8 +22,8 @@ from detector.verdict import GateState, Verdict
 
 MAX_TEXT = 100_000
 MAX_PROMPT = 8_000
-CHUNK, CHARS_A_SECOND = 12, 60.0
-"""How the text is fed to the gate: as an ordinary model streams."""
+CHUNK, LATIN_A_SECOND, WIDE_A_SECOND = 12, 150.0, 60.0
+"""How the text is fed to the gate: as a model streams that writes 40 tokens a second, Chinese in fewer characters each."""
 RUNS = 50
 PAUSE_MS = 600
 """A gap between two pieces that is worth telling: the gate held, or the model thought."""
@@ -42,8 +42,9 @@ class Shown:
 def shown_of(text: str, profile: str | None) -> Shown:
     """Drive a gate with the text as a stream. Pure; up to a tenth of a second for the longest text."""
     gate, out, most, now_s = StreamGate(profile=profile), [], 0, 0.0
+    per_second = LATIN_A_SECOND if text[:2_000].isascii() else WIDE_A_SECOND
     for at in range(0, len(text), CHUNK):
-        now_s += CHUNK / CHARS_A_SECOND
+        now_s += CHUNK / per_second
         out.append(gate.feed(text[at : at + CHUNK], now_s).text)
         most = max(most, min(len(text), at + CHUNK) - gate.shown if gate.state is GateState.HOLDING else 0)
         if gate.state is GateState.STOPPED:

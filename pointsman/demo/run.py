@@ -107,7 +107,7 @@ def _welcome(doors: Doors, settings: Settings, real: bool) -> str:
     loops = "请用中文详细介绍一下北京的历史。" if real else "Tell me a story. [[stuck]]"
     lines = [
         f"clients:   {urls[0]}/v1  (routes: {', '.join(settings.routes)})",
-        *(f"operators: {url}/admin/models" for url in urls[1:]),
+        *(f"operators: {url}  (pages; log in with the admin token)" for url in urls[1:]),
         f"admin token, shown once: {doors.new_token}"
         if doors.new_token
         else "admin token: the one from the first start; to make a new one, delete var/demo/admin_token.sha256",
