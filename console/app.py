@@ -33,6 +33,7 @@ from console.pages.switches import switch_pages
 from console.pages.trial import TrialPages
 from console.ports import AuditTrail, History, HourBook, KeyRing, PhraseBook, Prober, Records, Reports, Yard
 from console.site import Site, visit_of
+from console.sso import IdentityProvider, sso_routes
 from console.switch_ports import Switches
 from console.watch_api import Watched
 
@@ -64,6 +65,7 @@ class Desk:
     watched: Watched | None = None
     reports: Reports | None = None
     switches: Switches | None = None
+    identities: IdentityProvider | None = None
     stopping: Callable[[], bool] = lambda: False
 
 
@@ -113,6 +115,8 @@ def _routes(site: Site, desk: Desk) -> Iterator[BaseRoute]:
 
     yield Route("/static/{name:path}", static, methods=["GET"])
     yield from login_routes(site)
+    if desk.identities is not None:
+        yield from sso_routes(site, desk.identities)
     yield from fleet_routes(site, desk.yard, desk.feed, desk.switches, desk.stopping)
     model = ModelPages(desk.yard, desk.feed, desk.history, desk.audit, desk.records, desk.hours, desk.zone)
     yield from model.routes(site)

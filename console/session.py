@@ -9,6 +9,7 @@ import binascii
 import hashlib
 import hmac
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from console.access import Role
@@ -55,6 +56,18 @@ class Sealer:
         except (ValueError, TypeError, KeyError, binascii.Error):
             return None  # signed by an older release with other fields
         return session if 0 <= now_s - session.began_at < SESSION_S else None
+
+    def seal_flow(self, values: Sequence[str], now_s: float) -> str:
+        """What a login by another site must bring back, and when it began."""
+        body = _b64(json.dumps([int(now_s), *values]).encode())
+        return f"{body}.{self._sign('flow', body)}"
+
+    def opened_flow(self, cookie: str, now_s: float, longest_s: float) -> list[str] | None:
+        body, _, signature = cookie.rpartition(".")
+        if not hmac.compare_digest(signature.encode(), self._sign("flow", body).encode()):
+            return None
+        began_at, *values = json.loads(_unb64(body))
+        return [str(value) for value in values] if 0 <= now_s - began_at < longest_s else None
 
     def form_token(self, session_id: str, nonce: bytes) -> str:
         """A token for the forms of one page. A fresh nonce each time keeps compressed pages from leaking it (BREACH)."""

@@ -27,6 +27,8 @@ from console.words import HTML_TAGS, LANGUAGES, Words, preferred
 
 SESSION_COOKIE, THEME_COOKIE, LANGUAGE_COOKIE = "pointsman_session", "pointsman_theme", "pointsman_lang"
 THEMES = ("auto", "light", "dark")
+SSO_MARK = "sso:"
+"""Begins the mark of a session that an identity provider vouched for: no token of ours stands behind it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +44,8 @@ class Site:
     prefix: str = ""
     secure_cookies: bool = False
     nav: tuple[str, ...] = ()
+    sso: bool = False
+    """Whether people may log in with the company's identity provider."""
 
     def path(self, path: str) -> str:
         return self.prefix + path
@@ -133,7 +137,8 @@ def visit_of(site: Site, request: Request) -> Visit:
     session = site.sealer.opened(cookies.get(SESSION_COOKIE, ""), site.real_now_s())
     if session is not None:
         # The role is that of the token today, not that of the day it was used to log in.
-        role = site.doorkeeper.still_valid(session.mark)
+        vouched = session.role if site.sso and session.mark.startswith(SSO_MARK) else None
+        role = vouched or site.doorkeeper.still_valid(session.mark)
         session = (
             None
             if role is None

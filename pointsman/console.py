@@ -31,6 +31,7 @@ from console.words import load as load_words
 from pointsman.assemble import Service, StartError
 from pointsman.fleet import GuardedFleet, SqlAudit
 from pointsman.kept_reports import KeptReports
+from pointsman.oidc import OidcProvider
 from pointsman.phrases import SavedPhrases
 from pointsman.trial import HttpProber
 from store.redis_windows import RedisCounts
@@ -73,6 +74,8 @@ def operators_app(
     client = httpx.AsyncClient(timeout=PROMPT_TIMEOUT_S, trust_env=False)
     service.stack.push_async_callback(client.aclose)
 
+    identities = identities_of(service)
+
     def site(nav: Sequence[str]) -> Site:
         return Site(
             sealer=sealer,
@@ -84,6 +87,7 @@ def operators_app(
             prefix=settings.console.prefix,
             secure_cookies=settings.console.https,
             nav=tuple(nav),
+            sso=identities is not None,
         )
 
     def routes() -> Sequence[str]:
@@ -105,6 +109,7 @@ def operators_app(
         anomalies=others.anomalies,
         watched=others.watched,
         switches=others.switches,
+        identities=identities,
         reports=KeptReports(engine=service.engine),
         hours=SqlHours(service.engine),
         phrases=SavedPhrases(kept=service.phrases, store=service.phrases.store, clock=service.clock),
@@ -112,6 +117,20 @@ def operators_app(
         stopping=lambda: not service.deps.ready(),
     )
     return build_console(site, desk, admin)
+
+
+def identities_of(service: Service) -> OidcProvider | None:
+    """The identity provider, if one is set. Raises StartError where the extra is missing."""
+    settings = service.settings.console
+    if settings.oidc is None:
+        return None
+    try:
+        back = f"{str(settings.url).rstrip('/')}{settings.prefix}/login/sso/back"
+        provider = OidcProvider(settings.oidc, back, real_now_s=lambda: service.clock.real_s(service.clock.now_s()))
+    except ImportError as error:
+        raise StartError("console.oidc needs joserfc: pip install 'pointsman[oidc]'") from error
+    service.stack.push_async_callback(provider.close)
+    return provider
 
 
 def data_url(service: Service) -> str:

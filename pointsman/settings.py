@@ -28,6 +28,7 @@ from pointsman.alert_settings import (
 )
 from pointsman.mistakes import hint, mistake
 from pointsman.network import NetworkSettings
+from pointsman.settings_console import ConsoleSettings
 from pointsman.yaml_lines import Lines, Mistake, Path, SettingsError, dotted, read
 from router.policy import RouterPolicy
 from router.price import Price
@@ -140,17 +141,6 @@ class RouteSettings(Part):
     anti_repetition: bool | None = None
     timeouts: TimeoutSettings = TimeoutSettings()
     deadline_s: Seconds = 120.0
-
-
-class ConsoleSettings(Part):
-    """The operators' pages, on `admin_listen`."""
-
-    prefix: Annotated[str, Field(max_length=200, pattern=r"^(/[A-Za-z0-9._~-]+)*$")] = ""
-    """The path under which a proxy shows the pages, like /pointsman."""
-    https: bool = False
-    """Whether people reach the pages by https; the session cookie is then sent over nothing else."""
-    data_url: AnyHttpUrl | None = None
-    """Where the pages send test prompts; None: the clients' address of this process."""
 
 
 class Settings(Part):

@@ -184,6 +184,7 @@ class Browser:
                 clock=world.clock,
                 prefix=prefix,
                 nav=tuple(nav),
+                sso="identities" in desk,
             )
 
         async def admin(scope: Any, receive: Any, send: Any) -> None:

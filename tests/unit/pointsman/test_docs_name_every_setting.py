@@ -15,6 +15,7 @@ from monitor.nightly.policy import NightlyPolicy, Price, VendorLimits
 from monitor.policy import FeedbackPolicy, MonitorPolicy, RetentionPolicy
 from pointsman import settings
 from pointsman.network import NetworkSettings
+from pointsman.settings_console import ConsoleSettings, OidcSettings
 from router.metrics import RouterMetrics
 from router.policy import RouterPolicy
 
@@ -30,7 +31,8 @@ PARTS = {
     "`routes.NAME.timeouts`": settings.TimeoutSettings,
     "`alerts`": settings.AlertSettings,
     "`alerts.channels.NAME`": settings.ChannelSettings,
-    "`console`": settings.ConsoleSettings,
+    "`console`": ConsoleSettings,
+    "`console.oidc`": OidcSettings,
     "`alerts.routes[]`": settings.AlertRouteSettings,
     "`alerts.maintenance[]`": settings.MaintenanceSettings,
     "`alerts.policy`": AlertPolicy,
