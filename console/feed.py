@@ -15,7 +15,7 @@ from breaker.explain import Explanation
 from breaker.ports import StoreUnavailable
 from breaker.window import MinuteRow
 from console.fleet_now import FleetNow, Row, in_order, row_of
-from console.ports import AuditTrail, Yard
+from console.ports import AuditTrail, Known, Share, Yard
 
 log = logging.getLogger("pointsman.console")
 LOOK_S = 1.0
@@ -38,6 +38,8 @@ class Feed:
         self._changed = asyncio.Condition()
         self._seen_at = -WATCHED_S
         self._print: object = None
+        self._rows: dict[str, tuple[object, Row]] = {}
+        self._known: dict[str, Known] = {}  # a reload of the settings starts a new feed
         self._reading = asyncio.Lock()
         self.version = 0
         self.watchers = 0
@@ -48,34 +50,50 @@ class Feed:
 
     async def now(self) -> FleetNow:
         """The fleet as last read; reads once if nothing was read yet."""
+        await self._ready()
+        return self._fleet()
+
+    async def row(self, model: str) -> Row:
+        """One model as last read. Raises KeyError."""
+        self._yard.snapshot(model)
+        await self._ready()
+        return self._row(model, self._yard.shares(model))
+
+    async def _ready(self) -> None:
         self.watched()
         if any(model not in self._studied for model in self._yard.models):
             await self.read()
-        return self._fleet()
 
     def _fleet(self) -> FleetNow:
-        yard, now_s = self._yard, self._yard.now_s()
+        yard, shares = self._yard, self._yard.all_shares()
         return FleetNow(
-            at=now_s,
-            rows=in_order(self._row(model, now_s) for model in yard.models),
+            at=yard.now_s(),
+            rows=in_order(self._row(model, shares.get(model, ())) for model in yard.models),
             phrase_only=tuple(yard.phrase_only_routes()),
             detector_suspect=yard.detector_suspect(),
             store_down=yard.store_down(),
             sql_down=self._sql_down,
         )
 
-    def _row(self, model: str, now_s: float) -> Row:
-        explanation, minutes, read_at = self._studied.get(model, (None, (), now_s))
-        yard = self._yard
-        return row_of(
-            yard.known(model),
+    def _row(self, model: str, shares: Sequence[Share]) -> Row:
+        """Worked out anew only when something it is made of has changed: most models most of the time have not."""
+        yard, (explanation, minutes, read_at) = self._yard, self._studied.get(model, (None, (), self._yard.now_s()))
+        made_of = (explanation, read_at, yard.snapshot(model), tuple(shares))
+        kept = self._rows.get(model)
+        if kept is not None and kept[0] == made_of:
+            return kept[1]
+        known = self._known.get(model) or self._known.setdefault(model, yard.known(model))
+        row = row_of(
+            known,
             yard.snapshot(model),
             explanation,
             minutes,
-            yard.shares(model),
+            shares,
             now_s=read_at,
             grace_s=yard.policy.grace_s,
         )
+        self._rows[model] = (made_of, row)
+        return row
 
     async def read(self) -> None:
         """One round over all models. A store that is gone leaves the last figures in place."""
@@ -106,13 +124,13 @@ class Feed:
             with _logged():
                 await self.read()
             took_s = self._real_s() - began_s
-            watched = self.watchers or self._real_s() - self._seen_at < WATCHED_S
-            await self._sleep(max(READ_S if watched else IDLE_READ_S, BUSY_RATIO * took_s))
+            await self._sleep(max(READ_S if self._is_watched() else IDLE_READ_S, BUSY_RATIO * took_s))
 
     async def _look_on(self) -> None:
         while True:
-            with _logged():
-                await self._tell_if_changed()
+            if self._is_watched():
+                with _logged():
+                    await self._tell_if_changed()
             await self._sleep(LOOK_S)
 
     async def _tell_if_changed(self) -> None:
@@ -131,6 +149,9 @@ class Feed:
             async with self._changed:
                 self.version += 1
                 self._changed.notify_all()
+
+    def _is_watched(self) -> bool:
+        return self.watchers > 0 or self._real_s() - self._seen_at < WATCHED_S
 
     async def change_after(self, version: int, wait_s: float) -> int:
         """The newest version, at once if it is another than `version`, else when it changes or `wait_s` real seconds passed."""

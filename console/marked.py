@@ -23,7 +23,8 @@ class Marked:
 
 def marked(text: str, *, onset: int | None = None) -> Marked:
     """Cut `text` round its repetition. `onset`: where the reply went wrong, if the detector finds nothing in the excerpt."""
-    return cut(text, score(text)) if score(text).degenerate else _at(text, onset)
+    verdict = score(text)
+    return cut(text, verdict) if verdict.degenerate else _at(text, onset)
 
 
 def cut(text: str, verdict: Verdict) -> Marked:

@@ -57,6 +57,10 @@ class Yard(Fleet, Protocol):
     @property
     def policy(self) -> BreakerPolicy: ...
     def known(self, model: str) -> Known: ...
+
+    def all_shares(self) -> Mapping[str, Sequence[Share]]:
+        """What `shares` says of every model, worked out once."""
+
     def phrase_only_routes(self) -> Sequence[str]:
         """Routes in which no model may answer."""
 

@@ -41,12 +41,16 @@ class GuardedFleet:
         return self.guard.snapshot(model)
 
     def shares(self, model: str) -> Sequence[Share]:
-        levels, out = self.guard.levels(), []
+        return self.all_shares().get(model, ())
+
+    def all_shares(self) -> Mapping[str, Sequence[Share]]:
+        levels, out = self.guard.levels(), dict[str, list[Share]]()
         for route in self.deps.topology.routes.values():
-            if any(candidate.model == model for candidate in route.candidates):
-                configured = shares(route.candidates, {})[model]
-                effective = self.deps.shares(route.candidates, levels)[model]
-                out.append(Share(route=route.name, configured=configured, effective=effective))
+            configured, effective = shares(route.candidates, {}), self.deps.shares(route.candidates, levels)
+            for candidate in route.candidates:
+                model = candidate.model
+                one = Share(route=route.name, configured=configured[model], effective=effective[model])
+                out.setdefault(model, []).append(one)
         return out
 
     def store_down(self) -> bool:

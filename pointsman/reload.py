@@ -65,6 +65,7 @@ class Reloads:
         self._hash, self._since = hash_of(service.settings), service.clock.now_s()
         self._restart_needed: tuple[str, ...] = ()
         self._mistakes: tuple[str, ...] = ()
+        self._text: tuple[Settings, str] | None = None
         self._turn = asyncio.Lock()
         self._asked: str | None = None
 
@@ -73,16 +74,25 @@ class Reloads:
             hash=self._hash,
             since=self._since,
             file=str(self._file or ""),
-            text=masked(self._service.settings),
+            text=self._shown(),
             restart_needed=self._restart_needed,
             mistakes=self._mistakes,
         )
 
+    def _shown(self) -> str:
+        """The settings in force as text, written out once: many models make it long."""
+        settings = self._service.settings
+        if self._text is None or self._text[0] is not settings:
+            self._text = (settings, masked(settings))
+        return self._text[1]
+
     async def on_disk(self) -> OnDisk:
         if self._file is None:
-            return OnDisk(text=masked(self._service.settings))
+            return OnDisk(text=self._shown())
         try:
-            return OnDisk(text=masked(await self._read()))
+            settings = await self._read()
+            same = settings == self._service.settings
+            return OnDisk(text=self._shown() if same else await asyncio.to_thread(masked, settings))
         except (SettingsError, OSError, UnicodeDecodeError) as error:
             return OnDisk(mistakes=_told(error))
 

@@ -16,7 +16,6 @@ from breaker.snapshot import Transition
 from breaker.window import MinuteRow
 from console.csv_out import csv_answer
 from console.feed import Feed
-from console.fleet_now import Row
 from console.forms import reason_of
 from console.marked import marked
 from console.model_now import SHOWN_MIN, heat_map, kinds, loops, parts, series
@@ -58,12 +57,6 @@ class ModelPages:
             acts(site, "/model/reset", self.reset),
         ]
 
-    async def _row(self, model: str) -> Row:
-        for row in (await self._feed.now()).rows:
-            if row.model == model:
-                return row
-        raise KeyError(model)
-
     async def page(self, visit: Visit) -> Response:
         model = visit.asked("name")
         values = await self._now_values(visit, model)
@@ -90,7 +83,7 @@ class ModelPages:
         return visit.page("model_now.html", **await self._now_values(visit, visit.asked("name")))
 
     async def _now_values(self, visit: Visit, model: str) -> dict[str, Any]:
-        row, yard = await self._row(model), self._yard
+        row, yard = await self._feed.row(model), self._yard
         now_s = visit.site.clock.now_s()
         explained = row.explanation
         return {

@@ -76,6 +76,9 @@ class World:
     def shares(self, model: str) -> Sequence[Share]:
         return [Share(route="chat", configured=0.5, effective=0.5)]
 
+    def all_shares(self) -> Mapping[str, Sequence[Share]]:
+        return {model: self.shares(model) for model in self.models}
+
     def store_down(self) -> bool:
         return self.store_gone
 

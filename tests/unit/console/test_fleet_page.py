@@ -103,6 +103,8 @@ async def test_watchers_are_told_once_a_level_moves() -> None:
     feed = Feed(world, world, world.clock)
     running = asyncio.create_task(feed.run())
     await world.clock.advance(2)
+    feed.watched()
+    await world.clock.advance(1)
     version = feed.version
     waiting = asyncio.create_task(feed.change_after(version, 30))
     world.stands("alpha", Level.OPEN)
@@ -116,10 +118,12 @@ async def test_a_feed_outlives_a_round_that_fails() -> None:
     world = World()
     feed = Feed(world, world, world.clock)
     running = asyncio.create_task(feed.run())
+    feed.watched()
     kept = world.kept
     world.kept = None  # type: ignore[assignment]
     await world.clock.advance(5)
     world.kept = kept
+    feed.watched()
     await world.clock.advance(20)
     assert not running.done() and feed.version >= 1
     running.cancel()
