@@ -13,9 +13,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from bench.eval_detector import group_of, previous_of, profile_for, records, shown_of
+from bench.detector_plots import histogram, scatter
+from bench.eval_detector import group_of, previous_of, profile_for, records, shown_limit, shown_of, unit_of
+from bench.hostile import SIZE, hostile, thue_morse
 from bench.peers import PEERS, bounds
 from detector import (
+    GateMode,
     GatePolicy,
     GateState,
     LoopClass,
@@ -111,8 +114,15 @@ def _share(flags: list[bool], of: list[int]) -> float:
     return sum(flags[at] for at in of) / len(of)
 
 
-def gate(rows: list[dict[str, Any]]) -> tuple[list[str], list[int]]:
-    shown = sorted(max(0, shown_of(row)) for row in rows if group_of(row) in ("degenerate", "apart"))
+def gate(rows: list[dict[str, Any]], verdicts: list[Any]) -> tuple[list[str], list[int]]:
+    ill = [at for at, row in enumerate(rows) if group_of(row) in ("degenerate", "apart")]
+    shown = [max(0, shown_of(rows[at])) for at in ill]
+    over = sum(seen > shown_limit(rows[at]) for at, seen in zip(ill, shown, strict=True))
+    found = [at for at in ill if verdicts[at].degenerate]
+    near = sum(
+        abs(verdicts[at].start - (rows[at]["onset"] or 0)) <= max(len(verdicts[at].unit), unit_of(rows[at]), 32)
+        for at in found
+    )
     deltas = held = 0
     waits: list[float] = []
     for row in rows:
@@ -123,14 +133,36 @@ def gate(rows: list[dict[str, Any]]) -> tuple[list[str], list[int]]:
             holding = stream.feed(delta, ms / 1000).state is GateState.HOLDING
             deltas, held = deltas + 1, held + holding
             since = (since or ms) if holding else _note(waits, since, ms)
-    rows_out = [
+    rows_out: list[list[Any]] = [
         ["characters of a loop that are shown, median", int(statistics.median(shown))],
-        ["the same, 95th percentile", shown[int(0.95 * len(shown))]],
-        ["healthy stream chunks", deltas],
+        ["the same, 95th percentile", sorted(shown)[int(0.95 * len(shown))]],
+        ["loops of which no more is shown than may be", f"{len(ill) - over} of {len(ill)}"],
+        ["loops whose first copy is found to within one unit", f"{near} of {len(found)}"],
+        ["healthy stream chunks, as recorded", deltas],
         ["of these held for a moment", f"{held} ({held / max(1, deltas):.2%})"],
         ["longest hold of a healthy chunk, ms", f"{max(waits, default=0.0):.0f}"],
+        *([name, _held(texts)] for name, texts in _ordinary(rows).items()),
     ]
     return table(["stream gate", "measured"], rows_out), shown
+
+
+def _ordinary(rows: list[dict[str, Any]]) -> dict[str, list[str]]:
+    well = [row for row in rows if row["label"] == "healthy"]
+    plain = [row["text"] for row in well if "legit-repetition" not in (row.get("tags") or ())]
+    return {
+        "held of healthy replies in deltas of 6, ordinary ones": plain,
+        "the same, all": [row["text"] for row in well],
+    }
+
+
+def _held(texts: list[str]) -> str:
+    deltas = held = 0
+    for text in texts:
+        stream = StreamGate(GatePolicy())
+        for at in range(0, len(text), 6):
+            held += stream.feed(text[at : at + 6], 0.0).state is GateState.HOLDING
+            deltas += 1
+    return f"{held} of {deltas} ({held / deltas:.2%})"
 
 
 def _note(waits: list[float], since: float | None, ms: float) -> None:
@@ -152,10 +184,21 @@ def cost(rows: list[dict[str, Any]]) -> list[str]:
             )
     per = _best(lambda: _stream(prose)) / len(prose)
     out.append(["gate, healthy, deltas of 5", f"{per * 1e6:.2f} µs per character", f"{per * 1e6 * 1024:.0f} µs per KB"])
-    thue_morse = "".join("ab"[at.bit_count() & 1] for at in range(64_000))
-    for name, text in (("prose", prose), ("Thue-Morse word, its worst input known", thue_morse)):
+    for name, text in (("prose", prose), ("Thue-Morse word, its worst input known", thue_morse(64_000))):
         out.append([f"detect, 64,000 characters, {name}", f"{_best(lambda text=text: detect(text)) * 1e3:.0f} ms", ""])  # type: ignore[misc]
-    return table(["cost (one core, best of five)", "each", "per KB"], out)
+    for name, text in hostile().items():
+        out.append([f"gate and score, {SIZE:,} characters: {name}", f"{_once(text) * 1e3:.0f} ms", ""])
+    return table(["cost (one core, best of five; of the constructed texts once)", "each", "per KB"], out)
+
+
+def _once(text: str) -> float:
+    began = time.process_time()
+    score(text)
+    stream = StreamGate(GatePolicy(mode=GateMode.SUPPRESS, hard_stop=False))
+    for at in range(0, len(text), 5):
+        stream.feed(text[at : at + 5], 0.0)
+    stream.finish()
+    return time.process_time() - began
 
 
 def _filled(rows: list[dict[str, Any]]) -> str:
@@ -203,47 +246,6 @@ def alpaca(paths: list[Path]) -> list[str]:
     return table(["public answers", "n", "flagged", "per 1,000", "95 % bounds"], [_false("AlpacaEval", flags)])
 
 
-def scatter(points: list[tuple[str, float, float]]) -> str:
-    """Recall against false positives, one dot a rule."""
-    body = ['<rect width="640" height="400" fill="white"/>', '<path d="M60 20V340H620" fill="none" stroke="#444"/>']
-    for tick in range(0, 101, 20):
-        body.append(f'<text x="52" y="{344 - 3.2 * tick:.0f}" text-anchor="end">{tick}</text>')
-        body.append(f'<text x="{60 + 5.5 * tick:.0f}" y="358" text-anchor="middle">{tick}</text>')
-    for name, found, wrong in points:
-        x, y = 60 + 550 * wrong, 340 - 320 * found
-        colour = "#c0392b" if name.startswith("ours") else "#2c5f8a"
-        anchor, shift = ("end", -8) if wrong > 0.6 else ("start", 8)
-        body.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colour}"/>')
-        label = name.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-        body.append(f'<text x="{x + shift:.1f}" y="{y + 4:.1f}" text-anchor="{anchor}">{label}</text>')
-    body.append('<text x="340" y="385" text-anchor="middle">healthy replies flagged, %</text>')
-    body.append(
-        '<text x="16" y="180" text-anchor="middle" transform="rotate(-90 16 180)">repetitive replies found, %</text>'
-    )
-    return _svg(640, 400, body)
-
-
-def histogram(values: list[int], step: int = 40) -> str:
-    """How many loops show so many characters, in steps; the last bar holds the rest."""
-    bins = [0] * 13
-    for value in values:
-        bins[min(value // step, 12)] += 1
-    body = ['<rect width="640" height="300" fill="white"/>', '<path d="M50 20V250H620" fill="none" stroke="#444"/>']
-    for at, count in enumerate(bins):
-        height = 220 * count / max(bins)
-        x = 54 + 43 * at
-        body.append(f'<rect x="{x}" y="{250 - height:.1f}" width="38" height="{height:.1f}" fill="#2c5f8a"/>')
-        body.append(f'<text x="{x + 19}" y="{245 - height:.1f}" text-anchor="middle">{count}</text>')
-        body.append(f'<text x="{x + 19}" y="266" text-anchor="middle">{at * step}{"+" if at == 12 else ""}</text>')
-    body.append('<text x="335" y="290" text-anchor="middle">characters of the loop shown (deltas of 5)</text>')
-    return _svg(640, 300, body)
-
-
-def _svg(width: int, height: int, body: list[str]) -> str:
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12">'
-    return "\n".join([head, *body, "</svg>", ""])
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--alpaca", nargs="*", type=Path, default=[])
@@ -251,7 +253,7 @@ def main() -> None:
     rows = records()
     verdicts = [score(row["text"], previous=previous_of(row)) for row in rows]
     compared, points = peers(rows, verdicts)
-    gated, shown = gate(rows)
+    gated, shown = gate(rows, verdicts)
     parts = [
         ("Per class", by_class(rows, verdicts)),
         ("False positives", healthy(rows, verdicts)),

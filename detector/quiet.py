@@ -15,9 +15,9 @@ from detector.text import CJK, spaced, unquoted
 from detector.watch import Watch
 
 BLOCK = 512  # characters passed over at a time: 16 checks
-_LONGEST_WORD = 23  # four copies of a longer one pass the width of a cycle
+_LONGEST_WORD = 44  # copies inside a longer one may be a word stuck, at 48
 _MARKS = 48  # a run of marks that is not ASCII
-_BLANKS = " " * 72  # of ASCII: beside a word of 23 letters, three copies make a block of 100
+_BLANKS = " " * 52  # of ASCII: beside a word of 44 letters, three copies make a block of 100
 _MARKS_ONLY = re.compile(r"[\W_]{48,}")
 _LIST_MARKS = 3  # numbers in list marks leave no token
 _WORDLESS, _NO_WORD = " " * 120, re.compile(r"[\W\d_]{120,}")
@@ -32,7 +32,7 @@ _LETTERS = 60  # fewer letters in a window are data, which the char rule leaves 
 _EQUAL_LINES = 5
 _ITEMS = 8  # the fewest any profile asks for
 _SCORE = 14  # no statistical rule acts below
-_FEW = 11  # different words in 32
+_FEW = 11  # different words in 48
 
 
 class Quiet:
@@ -86,9 +86,11 @@ class Quiet:
         """Whether a window that the char rule looks at shows few different characters."""
         text, most = self._text, 40 if self._cjk else 16
         for end in range(at - at % CHAR_STEP + CHAR_STEP, stop + 1, CHAR_STEP):
-            if len(set(text[end - 72 : end])) > most:  # half the window is enough nearly always
+            kinds = len(set(text[end - 72 : end]))  # half the window is enough nearly always
+            low = max(0, end - 120)
+            if kinds > most or (kinds > 16 and self._watch.buf[low:end].isascii()):
                 continue
-            window = text[max(0, end - 120) : end]
+            window = text[low:end]
             kinds = len(set(window))
             few = kinds <= 16 or (self._cjk and kinds <= 40 and kinds < _least(text, end, window))
             if few and sum(map(str.isalpha, window)) >= _LETTERS:
@@ -134,8 +136,11 @@ def _least(text: str, end: int, window: str) -> float:
 
 
 def _few(words: list[str]) -> bool:
-    """Whether 32 words in a row may be few different ones: any 48 hold 24 that begin at a multiple of 24."""
+    """Whether 48 words in a row may be few different ones: they hold 24 that begin at a multiple of 24, all of few kinds."""
     for at in range(0, len(words) - 23, 24):
-        if len(set(words[at : at + 24])) <= _FEW and sum(map(str.isdigit, words[at : at + 24])) < 20:
-            return True
+        if len(set(words[at : at + 24])) <= _FEW:
+            # Any 48 around hold 45 that begin at a multiple of 4.
+            around = (words[low : low + 45] for low in range(max(0, at - 24), at + 1, 4))
+            if any(len(each) == 45 and len(set(each)) <= _FEW and sum(map(str.isdigit, each)) < 20 for each in around):
+                return True
     return False
