@@ -146,6 +146,8 @@ def _counts(stripped: str) -> bool:
 
 
 def _rotates(bodies: list[str], items: int) -> bool:
+    if not bodies or not bodies[-1]:
+        return False
     last = bodies[-items:]
     if len(last) < items or items < 4 or not all(last):
         return False

@@ -104,12 +104,16 @@ def _looping_lines(text: str, bare: str) -> bool:
         return False
     if _equal(bare) < _EQUAL_LINES:
         return False
-    listed = [line for line in text.split("\n") if _LISTED.search(line)]
-    if _equal("\n".join(listed)) < _EQUAL_LINES:
+    lines = [(line, _LISTED.search(line) is not None) for line in text.split("\n")]
+    if _equal("\n".join(line for line, listed in lines if listed)) < _EQUAL_LINES:
         return False
-    rules = Lines()
-    for line in text.split("\n"):
-        rules.take(line)
+    rules, last = Lines(), ""
+    for line, listed in lines:
+        if not listed:
+            last = line if line.strip() else last  # of lines without number or mark in a row only the last one matters
+            continue
+        rules.take(f"{last}\n{line}" if last else line)
+        last = ""
         if rules.counts(_ITEMS) or rules.rotates(_ITEMS, final=True):
             return True
     return False

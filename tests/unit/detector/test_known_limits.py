@@ -1,6 +1,8 @@
 """The limits that docs/detection.md admits. A test here that fails is good news: strike the limit from the page."""
 
-from detector import detect, parse_structured, score, score_logprobs
+import random
+
+from detector import GateState, StreamGate, detect, parse_structured, score, score_logprobs
 from detector.probability import Position
 from detector.score import SCAN_CHARS
 from detector.structured import Step
@@ -63,3 +65,23 @@ def test_of_more_than_200000_characters_only_the_tail_is_judged() -> None:
     assert verdict.degenerate
     assert abs(verdict.start - len(healthy)) < len(PARAGRAPH)
     assert verdict.end == len(healthy) + 6 * len(PARAGRAPH)
+
+
+def test_rows_of_data_that_only_count_on_are_not_flagged() -> None:
+    row = '{{"id": "call_{0}", "function": {{"name": "get_weather", "arguments": "Berlin"}}}}'
+    assert not score("\n".join(row.format(at) for at in range(10))).degenerate
+
+
+def test_a_rotation_of_few_items_in_no_order_is_shown_beyond_the_limit() -> None:
+    chance = random.Random(4)
+    names = ["India", "China", "Japan", "Brazil", "Kenya", "Peru", "Chad", "Cuba", "Laos", "Mali", "Oman", "Togo"]
+    text = "These countries have coasts: " + ", ".join(chance.choices(names, k=400))
+    gate = StreamGate()
+    shown = sum(len(gate.feed(text[at : at + 5], 0.0).text) for at in range(0, len(text), 5))
+    assert shown > 29 + 160
+
+
+def test_blanks_are_held_late() -> None:
+    gate = StreamGate()
+    gate.feed("Here is the table." + " " * 400, 0.0)
+    assert gate.state is GateState.PASSING
