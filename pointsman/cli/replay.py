@@ -145,7 +145,7 @@ def _of_sql(settings: Settings | None, since: str | None, until: str | None, mod
 def _tell(found: Replayed, before: Rules, after: Rules, zone: str) -> None:
     console = Console(highlight=False)
     total, same = found.total, before == after
-    console.print(f"{total.replies:,} replies, {total.before:,} degenerate by the rules in force", soft_wrap=True)
+    console.print(f"{total.replies:,} judged, {total.before:,} degenerate by the rules in force", soft_wrap=True)
     if not same:
         console.print(f"{total.after:,} by the other rules: {found.newly:,} newly, {found.no_longer:,} no longer")
     if found.outcomes:
