@@ -24,7 +24,7 @@ class Channels:
         self.states = [GateState.PASSING] * len(CHANNELS)
         self._call = call
         self._policy = policy
-        self._gates: list[StreamGate | None] = [_loud(call, policy), _quiet(call, policy), None]
+        self._gates: list[StreamGate | None] = [_loud(call, policy), None, None]
         self._said: tuple[list[str], list[str], list[str]] = ([], [], [])
 
     @property
@@ -80,8 +80,9 @@ class Channels:
 
     def feed(self, channel: int, text: str, now: float) -> None:
         """Text of an event that is in `held`."""
-        if channel == INLINE and not self._said[INLINE]:
-            self._gates[INLINE] = _quiet(self._call, self._policy)
+        if channel != TEXT and not self._said[channel]:
+            # Most replies have no reasoning: its gate, half the price of a stream's start, is made when there is some.
+            self._gates[channel] = _quiet(self._call, self._policy)
         self._said[channel].append(text)
         self._judge(channel, lambda gate: gate.feed(text, now), text)
 
