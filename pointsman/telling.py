@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,14 @@ from typing import Any
 import httpx
 
 from base.clock import Clock
+from breaker.snapshot import Transition
 from monitor.alerts import acklink
 from monitor.alerts.alert import Alert, AlertKind, Severity
 from monitor.alerts.notify import Notifier
 from monitor.alerts.render import Renderer
 from monitor.alerts.sender import AlertSender
 from monitor.alerts.templates import Templates
+from monitor.alerts.urgent import Urgent
 from monitor.jobs import Run
 from pointsman.assemble import Service
 from store.sql_notices import SqlDossiers, SqlNotices
@@ -47,6 +49,12 @@ async def start_telling(service: Service) -> Telling:
     key = ack_key(service.settings.data_dir, alerts.link_secret.get_secret_value())
     renderer, routing = renderer_of(service, key), alerts.routing()
     zone = service.settings.monitor.timezone
+    channels = alerts.all_channels()
+
+    def moves() -> Iterable[Transition]:
+        return [move for model in service.guard.models for move in service.guard.snapshot(model).transitions]
+
+    urgent = Urgent(moves, service.lease, service.boot_id, channels, renderer, client, service.clock)
     notifier = Notifier(
         SqlNotices(service.engine),
         service.lease,
@@ -56,13 +64,14 @@ async def start_telling(service: Service) -> Telling:
         alerts.policy,
         windows=tuple(window.window(zone) for window in alerts.maintenance),
         dossiers=SqlDossiers(service.engine),
+        urgent=urgent.once,
     )
     sender = AlertSender(
         SqlOutbox(service.engine),
         service.desk,
         service.lease,
         service.boot_id,
-        alerts.all_channels(),
+        channels,
         routing,
         renderer,
         client,

@@ -5,7 +5,7 @@ finds the group's number moved on and leaves it.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -23,6 +23,7 @@ LEASE_NAME = "alert-decide"
 LEASE_S = 15.0
 EVERY_S = 1.0
 LEAST_REAL_S = 0.1
+OVERLAP_S = 5.0
 KEPT_MEMBERS = 20
 """Members written out in one letter; the rest are counted."""
 LOOK_BACK_S = 1_800.0
@@ -43,23 +44,36 @@ class Notifier:
         *,
         windows: Sequence[Window] = (),
         dossiers: Dossiers | None = None,
+        urgent: Callable[[float], Awaitable[int]] | None = None,
     ) -> None:
+        """`urgent(since)` tells what moved after `since` while the store is away."""
         self._book, self._lease, self._owner, self._routing = book, lease, owner, routing
         self._clock, self._policy = clock, policy or AlertPolicy()
         self._windows, self._dossiers = tuple(windows), dossiers
+        self._urgent, self._answered_at = urgent, clock.now_s()
         self.filed = 0
 
     async def run(self) -> None:
         while True:
             try:
                 await self.once()
+                self._answered_at = self._clock.now_s()
             except StoreUnavailable:
-                log.warning("alerts wait: the store does not answer")
+                await self._without_store()
             except Exception:
                 # One odd incident must not silence every later one.
                 log.exception("alerts: a round failed")
             # Under compressed time a second may shrink to nothing; the loop must not then eat the processor.
             await self._clock.sleep(max(EVERY_S, self._real(LEAST_REAL_S)))
+
+    async def _without_store(self) -> None:
+        log.warning("alerts wait: the store does not answer")
+        if self._urgent is not None:
+            try:
+                # A little earlier: what moved just before the store fell silent may not have been told either.
+                await self._urgent(self._answered_at - OVERLAP_S)
+            except Exception:
+                log.exception("alerts: the store is away, and so is the other way")
 
     async def _may_decide(self) -> bool:
         """Whether it is this process's turn. The lease only spares work: while it cannot be asked all go on, and the

@@ -1,0 +1,104 @@
+"""With the database away, a model that is cut or opened is told all the same, by one monitor alone."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+
+from breaker.levels import Level, Reason
+from breaker.policy import BreakerPolicy
+from breaker.ports import Lease, StoreUnavailable
+from breaker.snapshot import Transition
+from monitor.alerts.channel import Channel
+from monitor.alerts.notify import Notifier
+from monitor.alerts.render import Renderer
+from monitor.alerts.routing import Routing
+from monitor.alerts.templates import Templates
+from monitor.alerts.urgent import Urgent
+from store.memory import MemoryLease
+from tests.support.clock import ManualClock
+from tests.support.incidents import AT
+from tests.support.robots import Robots
+
+
+def move(epoch: int, to: Level, at: float = AT, *, enforced: bool = True) -> Transition:
+    return Transition(
+        model="a", epoch=epoch, at=at, from_level=Level.HEALTHY, to_level=to, reasons=(Reason.STUCK_STREAMS,),
+        enforced=enforced,
+    )  # fmt: skip
+
+
+class Away(MemoryLease):
+    async def hold(self, name: str, owner: str, ttl_s: float) -> int | None:
+        raise StoreUnavailable("redis gone")
+
+
+@pytest.fixture
+async def robots() -> AsyncIterator[Robots]:
+    async with Robots() as made:
+        yield made
+
+
+def urgent(
+    robots: Robots, client: httpx.AsyncClient, lease: Lease, moves: list[Transition], owner: str = "one"
+) -> Urgent:
+    clock = ManualClock(AT + 10)
+    channels = [Channel(name=kind, kind=kind, url=robots.url(kind), language="en") for kind in ("wecom", "feishu")]  # type: ignore[arg-type]
+    renderer = Renderer(Templates(), clock, BreakerPolicy().model_dump(), link_base="http://c")
+    return Urgent(lambda: moves, lease, owner, channels, renderer, client, clock)
+
+
+async def test_what_opened_is_told_once_by_one_monitor(robots: Robots) -> None:
+    lease, moves = MemoryLease(ManualClock(AT)), [move(1, Level.WARN), move(2, Level.OPEN)]
+    async with httpx.AsyncClient() as client:
+        one, two = (urgent(robots, client, lease, moves, name) for name in ("one", "two"))
+        assert [await one.once(AT - 5), await two.once(AT - 5), await one.once(AT - 5)] == [1, 0, 0]
+    assert robots.asked == ["wecom", "feishu"]
+    (text,) = robots.texts("wecom")
+    assert "a: L3 open" in text
+    assert "The database is away" in text
+    assert "A0" not in text
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        pytest.param(move(1, Level.WARN), id="a warning can wait"),
+        pytest.param(move(1, Level.HEALTHY), id="well again"),
+        pytest.param(move(1, Level.OPEN, enforced=False), id="not enforced"),
+        pytest.param(move(1, Level.OPEN, AT - 60), id="told before the store fell silent"),
+    ],
+)
+async def test_the_rest_waits_for_the_database(robots: Robots, what: Transition) -> None:
+    async with httpx.AsyncClient() as client:
+        assert await urgent(robots, client, MemoryLease(ManualClock(AT)), [what]).once(AT - 5) == 0
+    assert robots.asked == []
+
+
+async def test_with_redis_gone_as_well_it_is_told_and_a_dead_robot_is_tried_again(robots: Robots) -> None:
+    robots.dead.update({"wecom", "feishu"})
+    async with httpx.AsyncClient() as client:
+        one = urgent(robots, client, Away(ManualClock(AT)), [move(1, Level.REDUCED)])
+        assert await one.once(AT - 5) == 0
+        robots.dead.clear()
+        assert await one.once(AT - 5) == 1
+        assert await one.once(AT - 5) == 0
+
+
+async def test_the_notifier_takes_the_other_way_while_its_store_is_away() -> None:
+    clock, asked = ManualClock(AT), list[float]()
+
+    class Gone:
+        async def groups(self) -> None:
+            raise StoreUnavailable("sql gone")
+
+    async def other_way(since: float) -> int:
+        asked.append(since)
+        return 0
+
+    notifier = Notifier(Gone(), MemoryLease(clock), "one", Routing(["w"]), clock, urgent=other_way)  # type: ignore[arg-type]
+    running = asyncio.create_task(notifier.run())
+    await clock.advance(2.5)
+    running.cancel()
+    assert asked == [AT - 5.0] * 3
