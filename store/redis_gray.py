@@ -8,6 +8,10 @@ from breaker.ports import StoreUnavailable
 from store.documents import from_json, to_json
 from store.redis_link import RedisLink
 
+DOCUMENT_KEPT_S = 30 * 86_400.0
+"""Real seconds after its last change: one that still splits by then (promoted, or paused by hand) is put back from the
+archive within a minute; the others are history, and stand in SQL."""
+
 
 class RedisGray:
     """All methods raise StoreUnavailable."""
@@ -26,7 +30,12 @@ class RedisGray:
         return {it.model: it for it in found}
 
     async def compare_and_set(self, release: GrayRelease, expected_epoch: int) -> bool:
-        args: list[str | int | float] = [expected_epoch, to_json(release).decode(), release.fence]
+        args: list[str | int | float] = [
+            expected_epoch,
+            to_json(release).decode(),
+            release.fence,
+            int(DOCUMENT_KEPT_S * 1000),
+        ]
         return bool(await self._link.run("compare_and_set", [f"{{state}}:gray:{release.model}"], args))
 
 
