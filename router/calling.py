@@ -61,6 +61,8 @@ def call_of(
         profile=route.profile or ("structured" if request.structured else None),
         previous=request.previous,
         repetition_allowed=request.repetition_allowed,
+        model=model.name,
+        vendor=model.vendor,
         watch_logprobs=own or strip,
         strip_logprobs=strip,
     )

@@ -98,10 +98,8 @@ class Journey(Tale):
         policy, rng = self.deps.policy, self.deps.rng
         scored = wants_logprobs(rung.model, policy.logprobs_sample_ratio, rng.random())
         call = call_of(asked, rung.model, self.request, self.route, language=self.language, scored=scored)
-        unguarded = self._switch is not SwitchMode.NORMAL or (
-            not policy.guard_auxiliary and (self.request.auxiliary or self.scene == "auxiliary")
-        )
-        return replace(call, guarded=False) if unguarded else call
+        titles = self.request.auxiliary or self.scene == "auxiliary"
+        return replace(call, guarded=self._switch is SwitchMode.NORMAL, auxiliary=titles and not policy.guard_auxiliary)
 
     def timeouts(self, rung: Rung) -> Timeouts:
         return timeouts_of(self.route.timeouts, self.left_s(), last=rung.last, stream=self.request.stream)

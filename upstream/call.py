@@ -21,6 +21,11 @@ class Call:
     """The conversation's previous reply, for restatement."""
     repetition_allowed: bool = False
     guarded: bool = True
+    model: str = ""
+    vendor: str = ""
+    """By which the gate's policy says whether it is guarded; empty: as everybody."""
+    auxiliary: bool = False
+    """A title or a summary of the history: guarded only if the gate's policy says so."""
     watch_logprobs: bool = False
     """Judge the probabilities too, where the reply carries them."""
     strip_logprobs: bool = False

@@ -5,13 +5,14 @@ raises only CancelledError.
 """
 
 import asyncio
+from dataclasses import replace
 
 import httpx
 import msgspec
 
 from base.clock import Clock
 from base.faults import Fault
-from detector import GatePolicy
+from detector import GateMode, GatePolicy
 from upstream.attempt import Attempt
 from upstream.call import Call, Endpoint, Timeouts
 from upstream.errors import CAUGHT, TimedOut, UpstreamError, mapped
@@ -40,7 +41,7 @@ class Upstream:
 
     async def complete(self, call: Call, endpoint: Endpoint, timeouts: Timeouts) -> Attempt:
         """Ask for a whole reply and judge it. `total_s` bounds everything, `connect_s` the connecting."""
-        clock = self._clock
+        clock, call = self._clock, self._by_policy(call)
         started_at, began = clock.now_s(), clock.monotonic_s()
         status: int | None = None
         try:
@@ -74,10 +75,20 @@ class Upstream:
     def stream(self, call: Call, endpoint: Endpoint, timeouts: Timeouts) -> ReplyStream:
         """A reply as pieces cleared for sending; nothing is sent before the first iteration."""
 
+        call = self._by_policy(call)
+
         async def ask() -> Reply:
             return await self._ask(call, endpoint, timeouts)
 
         return ReplyStream(ask, call, timeouts, self._clock, self._gate)
+
+    def _by_policy(self, call: Call) -> Call:
+        """Whom the gate's policy leaves alone is passed as it comes."""
+        gate = self._gate
+        if not call.guarded or not call.model or gate.mode is GateMode.OFF:
+            return call
+        guarded = gate.guards(model=call.model, vendor=call.vendor, auxiliary=call.auxiliary)
+        return call if guarded else replace(call, guarded=False)
 
     async def _ask(self, call: Call, endpoint: Endpoint, timeouts: Timeouts) -> Reply:
         # The endpoint's fields are defaults: what the caller asked, and what a retry recipe changed, wins.

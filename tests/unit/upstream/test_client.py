@@ -237,3 +237,29 @@ async def test_a_key_that_no_header_can_carry_is_a_fault_of_that_endpoint_and_no
         attempt = reply.attempt
     assert attempt is not None and attempt.fault is Fault.GARBLED_PROTOCOL
     assert key not in attempt.detail
+
+
+@pytest.mark.parametrize(
+    ("policy", "call", "guarded"),
+    [
+        pytest.param({}, {"model": "a"}, True, id="everybody, by default"),
+        pytest.param({"models": ("qwen*",)}, {"model": "qwen-plus"}, True, id="a model that is named"),
+        pytest.param({"models": ("qwen*",)}, {"model": "glm"}, False, id="one that is not"),
+        pytest.param({"vendors": ("ali",)}, {"model": "a", "vendor": "zhipu"}, False, id="another vendor"),
+        pytest.param({}, {"model": "a", "auxiliary": True}, False, id="a title"),
+        pytest.param({"guard_auxiliary": True}, {"model": "a", "auxiliary": True}, True, id="titles too"),
+        pytest.param({"models": ("qwen*",)}, {}, True, id="a call of no model's, as a probe's"),
+    ],
+)
+async def test_the_gates_policy_says_whom_it_guards(
+    policy: dict[str, Any], call: dict[str, Any], guarded: bool
+) -> None:
+    text = "go round and round again and then " * 40
+    attempt, _, _ = await stream([event({"content": text}), *STORY[3:]], GatePolicy(**policy), **call)
+    assert (attempt.fault is Fault.REPETITION) == guarded
+    body = {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
+    upstream = Upstream(
+        httpx.MockTransport(lambda _: httpx.Response(200, json=body)), ManualClock(), GatePolicy(**policy)
+    )
+    whole = await upstream.complete(Call(body={}, stream=False, **call), ENDPOINT, Timeouts())
+    assert (whole.fault is Fault.REPETITION) == guarded
