@@ -10,7 +10,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from console.alerts_ports import AlertRoom
 from console.anomalies_api import Anomalies
@@ -144,7 +144,7 @@ def _routes(site: Site, desk: Desk) -> Iterator[BaseRoute]:
 
 
 def _either(pages: ASGIApp, admin: ASGIApp) -> ASGIApp:
-    async def app(scope, receive, send):  # type: ignore[no-untyped-def]
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("path", "")
         inner = (
             admin if path.startswith(("/admin/", "/ack/", "/runbooks/")) or path in ("/healthz", "/readyz") else pages
