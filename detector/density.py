@@ -8,7 +8,7 @@ Thresholds: DETECTION.md section 1; tuned on the dev corpora and on public answe
 from detector.metrics import char_repeat, duplicate_share, trigram_repeat
 from detector.profile import Profile
 from detector.recurrence import Recurrence
-from detector.runs import _SEPARATORS
+from detector.runs import SEPARATORS
 from detector.tail import KEEP
 from detector.text import WORD, plain_lines, shape, tokens
 from detector.verdict import Rule
@@ -136,7 +136,7 @@ def _emoji(buf: str, end: int) -> bool:
     kinds = set(tail)
     if tail.count("\n") >= 2 and any("\u2500" <= kind <= "\u259f" or "\u2800" < kind <= "\u28ff" for kind in kinds):
         return False  # a picture of dots or boxes
-    return len(kinds) <= 16 and len(kinds & _SEPARATORS) * 3 <= len(kinds)
+    return len(kinds) <= 16 and len(kinds & SEPARATORS) * 3 <= len(kinds)
 
 
 def _wordy(window: list[str]) -> bool:

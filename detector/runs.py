@@ -13,7 +13,7 @@ from detector.text import TOKEN, WORD, width
 from detector.verdict import Rule
 
 HELD = 256  # most characters a gate holds: what is not certain by then would be shown all the same
-_SEPARATORS = frozenset("-=_.*#~+·—–…─━═│┃|┄┈ \t\r\n\u3000\u00a0\u2800")
+SEPARATORS = frozenset("-=_.*#~+·—–…─━═│┃|┄┈ \t\r\n\u3000\u00a0\u2800")
 _BASES, _GENE = frozenset("ACGTUN"), 400  # genes repeat by nature
 _FRAMES, _CELL = "|+", 120
 _ROW = 8
@@ -142,6 +142,6 @@ def symbol_limit(unit: str) -> int:
         return 1000
     if "\n" in unit and ("|" in unit or len(unit) >= _ROW):
         return 1000  # rows of a table, a form to be filled in, a picture
-    if set(unit) <= _SEPARATORS:
+    if set(unit) <= SEPARATORS:
         return 300 if len(unit) == 1 else _RULE
     return 120 if unit.isascii() else _FLOOD
