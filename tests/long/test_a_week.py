@@ -153,9 +153,29 @@ def complain(here: Week) -> None:
         here.service.deps.feedback.add(said)
 
 
+PLANTED = {
+    ("nightly", "oak"),
+    ("hourly", "elm"),
+    ("flapping", "ash"),
+    ("gray", "fir"),
+    ("complaints", "yew"),
+    ("hourly", "bay"),
+    ("robot_broken", "wecom"),
+}
+MODELS_ILL = {"oak", "elm", "ash", "fir", "fir-next", "yew", "bay"}
+
+
 async def look(here: Week) -> None:
-    told = await here.rows("SELECT id, kind, subject, scene, stage, opened_at, resolved_at, revision FROM incident")
+    told = await here.rows(
+        "SELECT kind, subject, scene, stage, moment, opened_at, resolved_at FROM incident ORDER BY id"
+    )
     for row in told:
         opened, ended = ((row[name] or here.began) - here.began for name in ("opened_at", "resolved_at"))
         print(row["kind"], row["subject"], row["scene"], row["stage"], f"{opened / DAY_S:.2f} {ended / DAY_S:.2f}")
-    print(await here.rows("SELECT job, state, count(*) AS n FROM job_run GROUP BY job, state"), flush=True)
+    jobs = await here.rows("SELECT job, state, count(*) AS n FROM job_run GROUP BY job, state")
+    print(jobs, flush=True)
+    assert {(row["kind"], row["subject"]) for row in told} >= PLANTED
+    assert [row for row in told if row["resolved_at"] is None and not row["moment"]] == []
+    about = {row["subject"] for row in told} - {"wecom"}
+    assert {subject for subject in about if subject in MODELS} <= MODELS_ILL
+    assert {row["state"] for row in jobs} <= {"known", "done"}
