@@ -5,6 +5,8 @@ from pathlib import Path
 
 import typer
 
+from monitor.nightly.suite import SuiteError, read_files
+from monitor.nightly.suite import load as load_suite
 from pointsman.alert_templates import template_problems
 from pointsman.settings import Settings, SettingsError, load
 
@@ -18,7 +20,20 @@ def check(file: Path = typer.Argument(DEFAULT_FILE, help="The configuration file
     told = ", ".join(f"{len(part)} {name}{'' if len(part) == 1 else 's'}" for part, name in parts)
     for problem in template_problems(settings):
         typer.echo(f"{file}: alerts.templates: {problem}; the packaged one would stand in", err=True)
+    for problem in suite_problems(settings):
+        typer.echo(f"{file}: nightly.suites: {problem}; the nightly run would fail", err=True)
     typer.echo(f"{file}: fine; {told}")
+
+
+def suite_problems(settings: Settings) -> list[str]:
+    """What is wrong with the suite files that are configured."""
+    if not settings.nightly.suites:
+        return []
+    try:
+        load_suite(read_files(map(Path, settings.nightly.suites)))
+    except SuiteError as error:
+        return [str(mistake) for mistake in error.mistakes]
+    return []
 
 
 def settings_or_exit(file: Path) -> Settings:
