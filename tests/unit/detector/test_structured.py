@@ -109,9 +109,9 @@ def test_no_more_than_eight_errors_are_told() -> None:
 
 def test_brackets_of_hostile_texts_are_scanned_in_linear_time() -> None:
     for text in ("[" * 300_000, "{[" * 100_000 + "}" * 100_000, '{"' * 100_000, "]" * 300_000, "{ " * 150_000):
-        started = time.perf_counter()
+        started = time.process_time()
         scan_brackets(text)
-        assert time.perf_counter() - started < 2.0
+        assert time.process_time() - started < 2.0
 
 
 @settings(max_examples=300, deadline=None)
@@ -140,9 +140,9 @@ def test_strict_json_always_parses_as_is(value: object) -> None:
 
 @pytest.mark.parametrize("unit", ['{"', "{a]", "[", "{{'{", '{"a":', "' {", "[1] ", "```json\n{\n"])
 def test_floods_of_brackets_are_not_repaired_at_quadratic_cost(unit: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     parse_structured('{"list": ' + unit * (60_000 // len(unit)), SCHEMA, finish_reason="length")
-    assert time.perf_counter() - started < 2.0
+    assert time.process_time() - started < 2.0
 
 
 def test_long_array_cut_off_is_still_repaired() -> None:
