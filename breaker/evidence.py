@@ -3,7 +3,7 @@
 One id counts once; a record found before the watermark, or past `valid_until`, counts no more. Moments: server time.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -43,3 +43,6 @@ class EvidenceStore(Protocol):
 
     async def evidence(self, model: str) -> Sequence[Evidence]:
         """Records of the model that are still valid, oldest first."""
+
+    async def evidence_of(self, models: Sequence[str]) -> Mapping[str, Sequence[Evidence]]:
+        """What `evidence` gives, for several models in one question."""

@@ -29,6 +29,7 @@ from breaker.outcome import Outcome
 from breaker.permits import Permit
 from breaker.policy import BreakerPolicy
 from breaker.ports import CountStore, Lease, ProbeStore, StateStore, StoreUnavailable, TransitionLog
+from breaker.quiet import is_quiet
 from breaker.reader import Reader
 from breaker.recovery import is_hard
 from breaker.seen import Seen
@@ -41,7 +42,9 @@ log = logging.getLogger(__name__)
 LEASE_NAME = "breaker-evaluate"
 ADMIN_TRIES = 5
 LEAST_REAL_S = 0.05
-READ_AT_ONCE = 16
+FAST_AT_ONCE = 100
+FULL_AT_ONCE = 10
+"""Models read and judged together: a few milliseconds, then the event loop is free for requests again."""
 BACK_FILL_S = 3_600.0  # older rows may have been deleted on purpose
 
 
@@ -287,17 +290,12 @@ class Guard:
             return
         await self.poll()
         now_s = self._server_now()
-        full = now_s - self._full_at >= self.policy.full_s
+        full = now_s - self._full_at >= self.policy.full_s and await self._reader.prepare(self.models, now_s)
         proposed: list[Move] = []
-        for model, seen in (await self._read_all(now_s, full=full)).items():
-            here = self._snapshots.get(model)
-            if here is None:
-                continue  # a reload took it away meanwhile
-            moved = next_snapshot(here, seen, self.policy, now_s, self._rng.uniform(-1.0, 1.0))
-            if full:
-                self.explanations[model] = explain(here, seen, self.policy, now_s)
-            if moved is not here:
-                proposed.append((here, moved))
+        at_once = FULL_AT_ONCE if full else FAST_AT_ONCE
+        for start in range(0, len(self.models), at_once):
+            some = self.models[start : start + at_once]
+            proposed += await self._proposals([m for m in some if m in self._snapshots], now_s, full=full)
         # All are read before the first is moved: whether the detector is suspect is a question about all of them.
         await self._suspect(proposed, now_s)
         for here, moved in proposed:
@@ -314,19 +312,22 @@ class Guard:
         if self._evidence is not None:
             await self._evidence.add(as_evidence(begun, self.policy))
 
-    async def _read_all(self, now_s: float, *, full: bool) -> dict[str, Seen]:
-        """A few models at a time: with a slow store one after the other would outlast the lease."""
-        out: dict[str, Seen] = {}
-        models = self.models
-        for start in range(0, len(models), READ_AT_ONCE):
-            some = [model for model in models[start : start + READ_AT_ONCE] if model in self._snapshots]
-            # Exceptions are waited for like answers: none may be left asking on a shared connection.
-            read = await asyncio.gather(*(self._read(m, now_s, full=full) for m in some), return_exceptions=True)
-            for model, seen in zip(some, read, strict=True):
-                if isinstance(seen, BaseException):
-                    raise seen
-                out[model] = seen
-        return out
+    async def _proposals(self, models: Sequence[str], now_s: float, *, full: bool) -> list[Move]:
+        """Where these models ask to go. Each question to the store leaves the event loop to others."""
+        proposed: list[Move] = []
+        read = await self._reader.read_of([self._snapshots[model] for model in models], now_s, full=full)
+        for model, seen in read.items():
+            here, jitter = self._snapshots.get(model), self._rng.uniform(-1.0, 1.0)
+            if here is None:
+                continue  # a reload took it away meanwhile
+            if full:
+                self.explanations[model] = explain(here, seen, self.policy, now_s)
+            if is_quiet(here, seen):
+                continue
+            moved = next_snapshot(here, seen, self.policy, now_s, jitter)
+            if moved is not here:
+                proposed.append((here, moved))
+        return proposed
 
     async def _read(self, model: str, now_s: float, *, full: bool) -> Seen:
         return await self._reader.read(self._snapshots[model], now_s, full=full)

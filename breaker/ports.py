@@ -39,6 +39,14 @@ class CountStore(Protocol):
     async def fast(self, model: str, first: int, last: int) -> Sequence[FastRow]:
         """5-second buckets `first..last`, merged over writers, oldest first."""
 
+    async def minutes_of(
+        self, models: Sequence[str], first: int, last: int, *, scope: str | None = None
+    ) -> Mapping[str, Sequence[MinuteRow]]:
+        """What `minutes` gives, for several models in few questions; with `scope`, rows of that scope only."""
+
+    async def fast_of(self, models: Sequence[str], first: int, last: int) -> Mapping[str, Sequence[FastRow]]:
+        """What `fast` gives, for several models in few questions."""
+
 
 class StateStore(Protocol):
     """State documents. All methods raise StoreUnavailable."""

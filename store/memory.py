@@ -47,22 +47,22 @@ class MemoryCounts:
         return new
 
     async def minutes(self, model: str, first: int, last: int) -> Sequence[MinuteRow]:
-        kept = [
-            row
-            for (owner, minute), rows in self._minutes.items()
-            if owner == model and first <= minute <= last
-            for row in rows.values()
-        ]
-        return merge_minutes(kept)
+        # By key, not by looking through all: a fleet has a thousand models, a window 130 minutes.
+        kept = (self._minutes.get((model, minute), {}).values() for minute in range(first, last + 1))
+        return merge_minutes(row for rows in kept for row in rows)
 
     async def fast(self, model: str, first: int, last: int) -> Sequence[FastRow]:
-        kept = [
-            row
-            for (owner, bucket), rows in self._fast.items()
-            if owner == model and first <= bucket <= last
-            for row in rows.values()
-        ]
-        return merge_fast(kept)
+        kept = (self._fast.get((model, bucket), {}).values() for bucket in range(first, last + 1))
+        return merge_fast(row for rows in kept for row in rows)
+
+    async def minutes_of(
+        self, models: Sequence[str], first: int, last: int, *, scope: str | None = None
+    ) -> Mapping[str, Sequence[MinuteRow]]:
+        read = {model: await self.minutes(model, first, last) for model in models}
+        return {model: [row for row in rows if scope in (None, row.scope)] for model, rows in read.items()}
+
+    async def fast_of(self, models: Sequence[str], first: int, last: int) -> Mapping[str, Sequence[FastRow]]:
+        return {model: await self.fast(model, first, last) for model in models}
 
     def forget_all(self) -> None:
         """As a store that was restarted empty."""
@@ -281,6 +281,9 @@ class MemoryEvidence:
         now_s = self._clock.now_s()
         self._kept = {key: it for key, it in self._kept.items() if it.valid_until > now_s}
         return sorted((it for it in self._kept.values() if it.model == model), key=lambda it: (it.found_at, it.id))
+
+    async def evidence_of(self, models: Sequence[str]) -> Mapping[str, Sequence[Evidence]]:
+        return {model: await self.evidence(model) for model in models}
 
 
 _counts: type[CountStore] = MemoryCounts

@@ -6,6 +6,7 @@ fleet's server time, and read no clock: the same scripts run in lock-step virtua
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from base.clock import Clock
 from breaker.evidence import Evidence, EvidenceStore
@@ -120,8 +121,24 @@ class RedisEvidence:
         return is_new
 
     async def evidence(self, model: str) -> Sequence[Evidence]:
+        return (await self.evidence_of([model]))[model]
+
+    async def evidence_of(self, models: Sequence[str]) -> Mapping[str, Sequence[Evidence]]:
+        async def ask(client: Any) -> list[dict[bytes, bytes]]:
+            pipe = client.pipeline(transaction=False)
+            for model in models:
+                pipe.hgetall(f"{{state}}:evidence:{model}")
+            answer: list[dict[bytes, bytes]] = await pipe.execute()
+            return answer
+
+        kept = await self._link.ask(ask) if models else []
+        return {model: await self._valid(model, fields) for model, fields in zip(models, kept, strict=True)}
+
+    async def _valid(self, model: str, kept: Mapping[bytes, bytes]) -> list[Evidence]:
+        """What is still valid, oldest first; what is not goes."""
+        if not kept:
+            return []
         key = f"{{state}}:evidence:{model}"
-        kept: dict[bytes, bytes] = await self._link.ask(lambda client: client.hgetall(key))
         records = [from_json(Evidence, document) for document in kept.values()]
         now_s = self._clock.now_s()
         stale = [record.id for record in records if record.valid_until <= now_s]

@@ -8,9 +8,9 @@ Each field belongs to one process start and holds absolute counts, so a retried 
 with a lost reply counts twice (BREAKER.md, Redis). Sums are made on read.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from base.clock import Clock
 from breaker.ports import CountStore
@@ -23,6 +23,10 @@ BUCKETS_A_MINUTE = MINUTE_S // FAST_BUCKET_S
 WRITERS_KEPT_S = KEPT_S + MINUTE_S
 LIVE_S = 900.0
 """Older minutes are a back-fill after an outage: written by a script that refuses a writer declared dead (BREAKER.md)."""
+KEYS_AT_ONCE = 200
+"""Read in one pipeline: a few milliseconds of this process's time to ask and to understand the answers."""
+
+Row = TypeVar("Row", MinuteRow, FastRow)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,20 +109,58 @@ class RedisCounts:
         return dict(zip(writes, answers[::2], strict=True))
 
     async def minutes(self, model: str, first: int, last: int) -> Sequence[MinuteRow]:
-        span = range(first, last + 1)
-        hashes = await self._read([minute_key(model, minute) for minute in span])
-        rows = [
-            _minute_row(model, minute, name, document)
-            for minute, fields in zip(span, hashes, strict=True)
-            for name, document in fields.items()
-        ]
-        return merge_minutes(rows)
+        return (await self.minutes_of([model], first, last))[model]
 
     async def fast(self, model: str, first: int, last: int) -> Sequence[FastRow]:
+        return (await self.fast_of([model], first, last))[model]
+
+    async def minutes_of(
+        self, models: Sequence[str], first: int, last: int, *, scope: str | None = None
+    ) -> Mapping[str, Sequence[MinuteRow]]:
+        span = range(first, last + 1)
+        suffix = None if scope is None else f"|{scope}".encode()
+
+        def merged(model: str, hashes: Sequence[Mapping[bytes, bytes]]) -> Sequence[MinuteRow]:
+            return merge_minutes(
+                _minute_row(model, minute, name, document)
+                for minute, fields in zip(span, hashes, strict=True)
+                for name, document in fields.items()
+                if suffix is None or name[name.index(b"|") :] == suffix
+            )
+
+        return await self._of(models, lambda model: [minute_key(model, minute) for minute in span], merged)
+
+    async def fast_of(self, models: Sequence[str], first: int, last: int) -> Mapping[str, Sequence[FastRow]]:
         span = range(first // BUCKETS_A_MINUTE, last // BUCKETS_A_MINUTE + 1)
-        hashes = await self._read([_fast_key(model, minute) for minute in span])
-        rows = [from_json(FastRow, document) for fields in hashes for document in fields.values()]
-        return merge_fast(row for row in rows if first <= row.bucket <= last)
+
+        def merged(model: str, hashes: Sequence[Mapping[bytes, bytes]]) -> Sequence[FastRow]:
+            return merge_fast(
+                from_json(FastRow, document)
+                for fields in hashes
+                for name, document in fields.items()
+                if first <= int(name.rpartition(b"|")[2]) <= last
+            )
+
+        return await self._of(models, lambda model: [_fast_key(model, minute) for minute in span], merged)
+
+    async def _of(
+        self,
+        models: Sequence[str],
+        keys_of: Callable[[str], list[str]],
+        merged: Callable[[str, Sequence[Mapping[bytes, bytes]]], Sequence[Row]],
+    ) -> dict[str, Sequence[Row]]:
+        """Some models a pipeline, so that no answer holds the event loop for long; between two of them it is free."""
+        out: dict[str, Sequence[Row]] = {}
+        waiting: list[tuple[str, list[str]]] = []
+        for index, model in enumerate(models):
+            waiting.append((model, keys_of(model)))
+            if sum(len(keys) for _, keys in waiting) < KEYS_AT_ONCE and index < len(models) - 1:
+                continue
+            hashes = iter(await self._read([key for _, keys in waiting for key in keys]))
+            for owner, keys in waiting:
+                out[owner] = merged(owner, [next(hashes) for _ in keys])
+            waiting = []
+        return out
 
     async def _read(self, keys: Sequence[str]) -> list[dict[bytes, bytes]]:
         async def ask(client: Any) -> list[dict[bytes, bytes]]:

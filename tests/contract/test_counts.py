@@ -99,3 +99,32 @@ async def test_many_tasks_of_four_replicas_sum_exactly(counts: CountStore) -> No
 
     await asyncio.gather(*(replica(f"boot{n}") for n in range(4)))
     assert [r.counts.judged for r in await counts.minutes("a", M, M)] == [16_000]
+
+
+async def test_many_models_read_at_once_are_what_each_is_by_itself(counts: CountStore) -> None:
+    """More models than one pipeline holds; on the cluster they lie in many slots."""
+    models = [f"m{n}" for n in range(45)]
+    for boot in ("boot1", "boot2"):
+        minutes = [
+            row(M - back, scope, model, judged=n + back)
+            for n, model in enumerate(models)
+            for back in (0, 3, n)
+            for scope in ("", "scene:chat")
+        ]
+        buckets = [
+            FastRow(model=model, bucket=B - back, attempts=2, stuck=1, stuck_sessions=(boot,), loops={"f": n + 1})
+            for n, model in enumerate(models)
+            for back in (0, n)
+        ]
+        await counts.flush(boot, minutes, buckets)
+    asked = [*models, "nobody wrote about it"]
+    minutes_of, fast_of = await counts.minutes_of(asked, M - 20, M), await counts.fast_of(asked, B - 30, B - 1)
+    assert list(minutes_of) == list(fast_of) == asked
+    for model in asked:
+        assert list(minutes_of[model]) == list(await counts.minutes(model, M - 20, M))
+        assert list(fast_of[model]) == list(await counts.fast(model, B - 30, B - 1))
+    assert len(minutes_of["m5"]) == 6
+    assert fast_of["m5"][0].stuck_sessions == ("boot1", "boot2")
+    whole = await counts.minutes_of(asked, M - 20, M, scope="")
+    assert whole == {m: [r for r in rows if r.scope == ""] for m, rows in minutes_of.items()}
+    assert await counts.minutes_of([], M - 20, M) == {}

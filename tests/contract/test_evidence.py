@@ -38,3 +38,20 @@ async def test_what_is_no_longer_valid_goes(store: MemoryEvidence | RedisEvidenc
     assert [it.id for it in await store.evidence("a")] == ["early", "late"]
     clock.tick(31)
     assert [it.id for it in await store.evidence("a")] == ["late"]
+
+
+async def test_many_models_at_once_are_what_each_is_by_itself(
+    store: MemoryEvidence | RedisEvidence, clock: ManualClock
+) -> None:
+    for model, valid_s in (("a", 60.0), ("a", 5.0), ("b", 60.0)):
+        await store.add(finding(f"{model}{valid_s}", clock.now_s(), valid_s, model))
+    clock.tick(10)
+    found = await store.evidence_of(["a", "b", "c"])
+    assert {model: [it.id for it in records] for model, records in found.items()} == {
+        "a": ["a60.0"],
+        "b": ["b60.0"],
+        "c": [],
+    }
+    for model, records in found.items():
+        assert list(records) == list(await store.evidence(model))
+    assert await store.evidence_of([]) == {}

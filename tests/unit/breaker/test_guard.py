@@ -273,16 +273,16 @@ async def test_the_leader_dies_and_another_evaluates_within_its_lease() -> None:
 async def test_a_step_that_fails_once_does_not_end_its_loop(caplog: pytest.LogCaptureFixture) -> None:
     fleet = Fleet()
     guard = fleet.replica()
-    kept = guard._reader._counts
+    kept = guard._reader._recent._counts
 
     class Broken:
-        async def fast(self, *_: Any) -> Any:
+        async def fast_of(self, *_: Any) -> Any:
             raise ValueError("a bug")
 
     async with fleet.running(guard):
-        guard._reader._counts = Broken()  # type: ignore[assignment]
+        guard._reader._recent._counts = Broken()  # type: ignore[assignment]
         await fleet.clock.advance(2)
-        guard._reader._counts = kept
+        guard._reader._recent._counts = kept
         fail(guard, 10)
         await fleet.clock.advance(2)
         assert guard.levels() == {"m": Level.OPEN}

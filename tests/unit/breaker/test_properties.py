@@ -263,7 +263,7 @@ async def _laps(steps: list[tuple[int, int]]) -> None:
         truth[here] = replies
         await flusher.flush(clock.now_s())
         window = {m: n for m, n in truth.items() if n and here - KEPT_MIN < m <= here}
-        assert {row.minute: row.counts.judged for row in await history.minutes("m", here)} == window
+        assert {row.minute: row.counts.judged for row in (await history.minutes_of(["m"], here))["m"]} == window
         local, _ = counters.local("m")
         assert {row.minute: row.counts.judged for row in local} == window
 
