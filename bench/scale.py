@@ -1,8 +1,9 @@
 """How cost grows with models and replicas: processor time of one replica's background work, and what Redis is asked.
 
-    python -m bench.scale [--models 1 10 100 1000] [--replicas 1 4 8] [--seconds 6]
+    python -m bench.scale [--models 1 10 100 1000] [--replicas 1 8] [--seconds 15] [--rate 20]
 
 Replicas are breaker guards in this process over one real Valkey; every model gets a few attempts a second, in two scenes.
+With one replica the figure is the leader's; with more, what is over it is the others'.
 The request path is left out: it asks nobody. One line per pair: CPU per replica and second, Redis commands a second,
 bytes a second, memory that Redis holds per model and minute.
 """
@@ -26,8 +27,8 @@ from store.redis_link import RedisLink, connect
 from store.redis_states import RedisEvidence, RedisLease, RedisProbes, RedisStates
 from store.redis_windows import RedisCounts
 
-ATTEMPTS_A_SECOND = 20
-"""Over all models of one replica: what is written depends on which rows changed, hardly on how often."""
+WARM_S = 20.0
+"""A new leader fetches the minutes long past in its first 20 ticks; measured is what comes after."""
 
 
 def guard_of(url: str, models: tuple[str, ...], index: int, clock: SystemClock) -> tuple[Guard, RedisLink]:
@@ -49,10 +50,10 @@ def guard_of(url: str, models: tuple[str, ...], index: int, clock: SystemClock) 
     return guard, link
 
 
-async def traffic(guards: list[Guard], models: tuple[str, ...], rng: Random, until: float) -> None:
+async def traffic(guards: list[Guard], models: tuple[str, ...], rng: Random, rate: float, until: float) -> None:
     while time.monotonic() < until:
         for guard in guards:
-            for _ in range(max(1, ATTEMPTS_A_SECOND // 10)):
+            for _ in range(max(1, round(rate / 10))):
                 scene = rng.choice(("chat", "qa"))
                 guard.note(model=rng.choice(models), scene=scene, endpoint=0, outcome=Outcome.GOOD, elapsed_s=0.5)
         await asyncio.sleep(0.1)
@@ -65,7 +66,7 @@ def asked(redis: "Redis[bytes]") -> tuple[int, int]:
     )
 
 
-async def measured(url: str, models: int, replicas: int, seconds: float) -> dict[str, float]:
+async def measured(url: str, models: int, replicas: int, seconds: float, rate: float) -> dict[str, float]:
     names = tuple(f"model-{n:04d}" for n in range(models))
     clock, rng = SystemClock(), Random(1)
     made = [guard_of(url, names, index, clock) for index in range(replicas)]
@@ -73,9 +74,9 @@ async def measured(url: str, models: int, replicas: int, seconds: float) -> dict
     with Redis.from_url(url) as redis:
         redis.flushall()
         running = [asyncio.create_task(guard.run()) for guard in guards]
-        await traffic(guards, names, rng, time.monotonic() + 2.0)
+        await traffic(guards, names, rng, rate, time.monotonic() + WARM_S)
         commands, moved, cpu, wall = *asked(redis), time.process_time(), time.monotonic()
-        await traffic(guards, names, rng, time.monotonic() + seconds)
+        await traffic(guards, names, rng, rate, time.monotonic() + seconds)
         commands, moved = (now - then for now, then in zip(asked(redis), (commands, moved), strict=True))
         cpu, wall = time.process_time() - cpu, time.monotonic() - wall
         held = sum(redis.memory_usage(key) or 0 for key in redis.scan_iter(match="rep:*", count=1000))
@@ -98,8 +99,9 @@ async def measured(url: str, models: int, replicas: int, seconds: float) -> dict
 async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--models", type=int, nargs="+", default=[1, 10, 100, 1000])
-    parser.add_argument("--replicas", type=int, nargs="+", default=[1, 4, 8])
-    parser.add_argument("--seconds", type=float, default=6.0)
+    parser.add_argument("--replicas", type=int, nargs="+", default=[1, 8])
+    parser.add_argument("--seconds", type=float, default=15.0, help="measured, after 20 s of warming up")
+    parser.add_argument("--rate", type=float, default=20.0, help="attempts a second of each replica, over all models")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     server = ValkeyServer()
@@ -108,7 +110,7 @@ async def main() -> None:
     try:
         for models in given.models:
             for replicas in given.replicas:
-                rows.append(await measured(str(server.connection_url), models, replicas, given.seconds))
+                rows.append(await measured(str(server.connection_url), models, replicas, given.seconds, given.rate))
                 print("  ".join(f"{name} {value:,.1f}" for name, value in rows[-1].items()), flush=True)
     finally:
         server.terminate()

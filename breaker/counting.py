@@ -86,6 +86,10 @@ class LocalCounters:
         self._sent_fast: set[FastKey] = set()
         self._streaks: dict[str, HardStreak] = {}
         self._settled_to = 0
+        # What a look through all rows would tell: at a thousand models there are half a million of them.
+        self._trimmed_to = (0.0, 0.0)
+        self._newest: dict[str, MinuteKey] = {}
+        self._bad_at: dict[str, float] = {}
         self.written: set[str] = set()
         """Models whose counts the store has taken from this writer before."""
 
@@ -133,6 +137,8 @@ class LocalCounters:
             adds.append((REPAIRED, 1))
         mark = f"{verdict.fingerprint:016x}" if bad and verdict is not None and verdict.fingerprint is not None else ""
         minute = int(now_s // MINUTE_S)
+        if bad or outcome is Outcome.FAILED:
+            self._bad_at[model] = now_s
         for scope in ("", f"scene:{scene}", f"endpoint:{endpoint}"):
             self._add(minute, model, scope, adds, mark)
         if arm:
@@ -146,6 +152,7 @@ class LocalCounters:
         cell = self._minutes.get(key)
         if cell is None:
             cell = self._minutes[key] = _Minute()
+            self._newest[model] = max(key, self._newest.get(model, key))
         counts = cell.counts
         for column, amount in adds:
             counts[column] += amount
@@ -215,8 +222,8 @@ class LocalCounters:
 
     def touch(self, model: str) -> None:
         """Let the model's newest row be written again, if there is one."""
-        newest = max((key for key in self._minutes if key[1] == model), default=None)
-        if newest is not None:
+        newest = self._newest.get(model)
+        if newest is not None and newest in self._minutes:
             self._sent_minutes.add(newest)
 
     def settle(self, now_s: float) -> None:
@@ -236,16 +243,31 @@ class LocalCounters:
     def trim(self, now_s: float) -> None:
         """Drop what is older than 130 minutes (5 minutes for the buckets): no rule looks that far."""
         oldest, oldest_fast = now_s // MINUTE_S - KEPT_MIN + 1, (now_s - KEPT_FAST_S) // FAST_BUCKET_S
-        for key in [key for key in self._minutes if key[0] < oldest]:
-            del self._minutes[key]
-        for bucket in [key for key in self._fast if key[0] < oldest_fast]:
-            del self._fast[bucket]
+        minutes_to, fast_to = self._trimmed_to
+        self._trimmed_to = (oldest, oldest_fast)
+        if oldest != minutes_to:
+            for key in [key for key in self._minutes if key[0] < oldest]:
+                del self._minutes[key]
+        if oldest_fast != fast_to:
+            for bucket in [key for key in self._fast if key[0] < oldest_fast]:
+                del self._fast[bucket]
 
     def local(self, model: str) -> tuple[list[MinuteRow], list[FastRow]]:
         """This process's own rows of one model, for evaluating while the store is gone."""
-        minutes = [self._minute_row(key) for key in self._minutes if key[1] == model and key[2] == ""]
-        fast = [self._fast_row(key) for key in self._fast if key[1] == model]
-        return minutes, fast
+        newest = self._newest.get(model)
+        if newest is None:
+            return [], []
+        minutes = [(minute, model, "") for minute in range(newest[0] - KEPT_MIN, newest[0] + 1)]
+        end = (newest[0] + 1) * MINUTE_S // FAST_BUCKET_S
+        fast = [(bucket, model) for bucket in range(end - (KEPT_FAST_S + 2 * MINUTE_S) // FAST_BUCKET_S, end)]
+        return (
+            [self._minute_row(key) for key in minutes if key in self._minutes],
+            [self._fast_row(bucket) for bucket in fast if bucket in self._fast],
+        )
+
+    def had_bad(self, model: str, now_s: float) -> bool:
+        """Whether any reply of the rows kept here was degenerate or failed; without one no rule by counts can fire."""
+        return now_s - self._bad_at.get(model, float("-inf")) <= KEPT_MIN * MINUTE_S
 
     def _minute_row(self, key: MinuteKey) -> MinuteRow:
         minute, model, scope = key

@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 LEASE_NAME = "breaker-evaluate"
 ADMIN_TRIES = 5
 LEAST_REAL_S = 0.05
-FAST_AT_ONCE = 100
+FAST_AT_ONCE = 50
 FULL_AT_ONCE = 10
 """Models read and judged together: a few milliseconds, then the event loop is free for requests again."""
 BACK_FILL_S = 3_600.0  # older rows may have been deleted on purpose
@@ -74,6 +74,7 @@ class Guard:
         self._states, self._lease, self._log, self._evidence = states, lease, log, evidence
         self._clock, self._rng, self._boot_id, self._server_now = clock, rng, boot_id, server_now
         self._snapshots = {model: Snapshot(model=model) for model in self.models}
+        self._levels: Mapping[str, Level] | None = None
         self._unlogged: deque[Transition] = deque()
         self._full_at = float("-inf")
         self.counters = LocalCounters(boot_id)
@@ -100,6 +101,7 @@ class Guard:
         self.models, self.policy = tuple(models), policy
         self._keep_last = tuple(tuple(route) for route in keep_last)
         self._snapshots = {model: self._snapshots.get(model, Snapshot(model=model)) for model in self.models}
+        self._levels = None
         self.explanations = {model: told for model, told in self.explanations.items() if model in self._snapshots}
         self._reader.adopt(policy)
 
@@ -111,7 +113,17 @@ class Guard:
 
     def levels(self) -> Mapping[str, Level]:
         """What routing obeys: the effective level of each model, or a higher one decided here while the store is gone."""
-        return self._local.effective(self._snapshots, self._server_now())
+        now_s = self._server_now()
+        if self._local.raised(now_s):
+            return self._local.effective(self._snapshots, now_s)
+        if self._levels is None:
+            # Kept until a document changes: each request asks, and a fleet may have a thousand models.
+            self._levels = self._local.effective(self._snapshots, now_s)
+        return self._levels
+
+    def _stand(self, snapshot: Snapshot) -> None:
+        self._snapshots[snapshot.model] = snapshot
+        self._levels = None
 
     def note(
         self,
@@ -257,7 +269,8 @@ class Guard:
         for model in self._standing():
             here, found = self._snapshots[model], kept.get(model)
             if found is not None and found.epoch >= here.epoch:
-                self._snapshots[model] = found
+                if found != here:
+                    self._stand(found)
                 self._back_fill(here, found)
             elif here.epoch > (found.epoch if found else 0):
                 # Flushed, evicted or restored from old data: what we last knew is truer than HEALTHY.
@@ -360,7 +373,7 @@ class Guard:
     async def _write(self, here: Snapshot, moved: Snapshot) -> bool:
         if not await self._states.compare_and_set(moved, here.epoch):
             return False  # another replica was first; the next poll brings its document
-        self._snapshots[moved.model] = moved
+        self._stand(moved)
         self._local.forget(moved.model)
         if moved.transitions and moved.transitions[-1].epoch == moved.epoch:
             self._count_move(moved.transitions[-1])
@@ -417,7 +430,7 @@ class Guard:
             here = kept.get(model, self._snapshots[model])
             moved = change(here)
             if moved is here or await self._write(here if model in kept else Snapshot(model=model), moved):
-                self._snapshots[model] = moved
+                self._stand(moved)
                 return moved
         raise StoreUnavailable(f"{model}: {ADMIN_TRIES} writers were faster")
 

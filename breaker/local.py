@@ -28,7 +28,7 @@ class LocalLevels:
     ) -> None:
         """Raise what this replica alone has seen reason to raise; lower nothing."""
         for model, here in snapshots.items():
-            if here.mode is not Mode.AUTO:
+            if here.mode is not Mode.AUTO or not self._counters.had_bad(model, now_s):
                 continue
             minutes, fast = self._counters.local(model)
             seen = Seen(minutes=minutes, fast=fast, evidence=self._reader.streak(model, now_s))
@@ -38,6 +38,12 @@ class LocalLevels:
             if hold is not None and now_s < hold.until and by_ratio_only(asked.reasons):
                 continue
             self._raised[model] = (asked.level, now_s + policy.local_level_s)
+
+    def raised(self, now_s: float) -> bool:
+        """Whether a level decided here is in force."""
+        if self._raised:
+            self._raised = {model: one for model, one in self._raised.items() if now_s < one[1]}
+        return bool(self._raised)
 
     def effective(self, snapshots: Mapping[str, Snapshot], now_s: float) -> dict[str, Level]:
         """The documents' levels, or the higher one decided here. A forced mode is never overruled."""

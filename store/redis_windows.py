@@ -23,7 +23,7 @@ BUCKETS_A_MINUTE = MINUTE_S // FAST_BUCKET_S
 WRITERS_KEPT_S = KEPT_S + MINUTE_S
 LIVE_S = 900.0
 """Older minutes are a back-fill after an outage: written by a script that refuses a writer declared dead (BREAKER.md)."""
-KEYS_AT_ONCE = 200
+KEYS_AT_ONCE = 100
 """Read in one pipeline: a few milliseconds of this process's time to ask and to understand the answers."""
 
 Row = TypeVar("Row", MinuteRow, FastRow)

@@ -128,3 +128,25 @@ def test_a_gray_arm_has_a_scope_of_its_own() -> None:
     counters = LocalCounters("a")
     note(counters, arm="v2")
     assert "arm:v2" in [row.scope for row in counters.dirty()[0]]
+
+
+def test_local_rows_of_one_model_are_all_that_is_kept_of_it() -> None:
+    counters = LocalCounters("boot")
+    for minute in (0, 1, 60, 129):
+        for model in ("a", "b"):
+            note(counters, T0 + 60 * minute, model=model)
+    counters.trim(T0 + 60 * 130)
+    minutes, fast = counters.local("a")
+    assert [row.minute - int(T0 // 60) for row in minutes] == [1, 60, 129]
+    assert {row.model for row in minutes} | {row.model for row in fast} == {"a"}
+    assert [row.bucket for row in fast] == [int(T0 // 5) + 129 * 12]
+    assert counters.local("nobody") == ([], [])
+
+
+def test_only_bad_replies_are_worth_a_look_while_the_store_is_gone() -> None:
+    counters = LocalCounters("boot")
+    note(counters)
+    assert not counters.had_bad("m", T0)
+    note(counters, outcome=Outcome.FAILED)
+    assert counters.had_bad("m", T0 + 60)
+    assert not counters.had_bad("m", T0 + 131 * 60)

@@ -331,3 +331,16 @@ async def test_after_a_trip_a_replica_sends_the_open_model_at_most_what_it_sends
     bound = per_second * fleet.policy.poll_s
     assert all(count <= bound for count in sent.values())
     assert max(sent.values()) > 0, "a test that cannot fail proves nothing"
+
+
+async def test_levels_are_remembered_until_a_document_changes() -> None:
+    fleet = Fleet(("m", "y"))
+    a, b = fleet.replica("a"), fleet.replica("b")
+    async with fleet.running(a, b):
+        before = b.levels()
+        assert b.levels() is before
+        await a.force("m", Mode.FORCED_OPEN, "op", "drill", T0 + 30)
+        assert a.levels() == {"m": Level.OPEN, "y": Level.HEALTHY}
+        await fleet.clock.advance(2)
+        assert b.levels() == a.levels()
+        assert before == {"m": Level.HEALTHY, "y": Level.HEALTHY}
