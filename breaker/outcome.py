@@ -17,17 +17,22 @@ class Outcome(StrEnum):
     NOT_COUNTED = "not_counted"
 
 
-def classify(fault: Fault | None, verdict: Verdict | None, *, repetition_wanted: bool = False) -> Outcome:
+def classify(
+    fault: Fault | None, verdict: Verdict | None, *, repetition_wanted: bool = False, first_restatement: bool = False
+) -> Outcome:
     """Return how the attempt counts.
 
     A hard fault is FAILED; a caller's own fault, a refusal, a rate limit and a reply whose request declared
     repetition wanted are NOT_COUNTED; soft faults of form (empty, format, garble) are judged replies, not repeats.
+    `first_restatement`: the reply restates the one before, which restated none; only a second in a row is a repeat.
     """
     if fault in HARD:
         return Outcome.FAILED
     skipped = {Fault.REJECTED, Fault.CONTEXT_TOO_LONG, Fault.ABANDONED, Fault.REFUSAL, Fault.LENGTH_IN_REASONING}
     if fault in skipped | {Fault.RATE_LIMITED, Fault.FORBIDDEN} or repetition_wanted:
         return Outcome.NOT_COUNTED
+    if first_restatement:
+        return Outcome.GOOD
     if fault is Fault.REPETITION or (verdict and verdict.degenerate and verdict.loop_class in REPETITION_CLASSES):
         return Outcome.DEGENERATE
     return Outcome.GOOD

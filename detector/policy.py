@@ -42,9 +42,11 @@ class GatePolicy(BaseModel):
     hold_s: float = Field(default=1.5, ge=0, le=30, description="longest time anything is held back")
     escape_chars: int = Field(default=256, ge=16, le=8192, description="fresh characters that end a suppression")
     hard_stop: bool = Field(default=True, description="stop a suppressed stream that never recovers")
-    hard_stop_mode: GateMode = Field(default=GateMode.CUT, description="what a hard stop does")
+    hard_stop_mode: GateMode = Field(default=GateMode.CUT, description="what a hard stop does: splice, cut, retry")
     hard_stop_chars: int = Field(default=6000, ge=256, description="suppressed characters that lead to a hard stop")
-    max_loop_retries: int = Field(default=2, ge=0, le=10, description="retries of a looping reply")
+    max_loop_retries: int = Field(
+        default=2, ge=0, le=10, description="mode retry: other attempts after a loop, then the phrase"
+    )
     max_scan_chars: int = Field(
         default=200_000, ge=1024, description="longer texts are kept and cleaned only at the tail"
     )

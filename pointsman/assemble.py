@@ -173,6 +173,7 @@ async def _assemble(settings: Settings, stack: AsyncExitStack, given: Clock | No
         rng=rng,
         keys=keys,
         policy=settings.router,
+        gate=settings.gate,
         gray=gray,
         validators=load_validators(on_error=_left_out),
         feedback=feedback,

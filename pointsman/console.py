@@ -31,6 +31,7 @@ from console.words import load as load_words
 from pointsman.assemble import Service, StartError
 from pointsman.fleet import GuardedFleet, SqlAudit
 from pointsman.kept_reports import KeptReports
+from pointsman.network import Way
 from pointsman.oidc import OidcProvider
 from pointsman.phrases import SavedPhrases
 from pointsman.trial import HttpProber
@@ -126,7 +127,12 @@ def identities_of(service: Service) -> OidcProvider | None:
         return None
     try:
         back = f"{str(settings.url).rstrip('/')}{settings.prefix}/login/sso/back"
-        provider = OidcProvider(settings.oidc, back, real_now_s=lambda: service.clock.real_s(service.clock.now_s()))
+        provider = OidcProvider(
+            settings.oidc,
+            back,
+            transport=Way(service.settings.network),
+            real_now_s=lambda: service.clock.real_s(service.clock.now_s()),
+        )
     except ImportError as error:
         raise StartError("console.oidc needs joserfc: pip install 'pointsman[oidc]'") from error
     service.stack.push_async_callback(provider.close)

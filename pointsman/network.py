@@ -1,4 +1,4 @@
-"""The way to the vendors: straight or through a proxy, trusting a CA of the company's own beside the machine's."""
+"""The way out, to vendors and to the identity provider: straight or through a proxy, trusting a CA of the company's own beside the machine's."""
 
 import ssl
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Annotated, Self
 import httpx
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
-from upstream.proxied import ProxiedPeer
+from upstream.proxied import ProxiedPeer, goes_direct
 from upstream.transport import FastTransport
 
 
@@ -46,6 +46,30 @@ def trusted(ca_file: Path | None) -> ssl.SSLContext:
     if ca_file is not None:
         context.load_verify_locations(ca_file)
     return context
+
+
+class Way(httpx.AsyncBaseTransport):
+    """For what is asked rarely and by httpx: straight, or through the proxy, by host."""
+
+    def __init__(self, network: NetworkSettings) -> None:
+        verify = trusted(network.ca_file)
+        self._no_proxy = tuple(network.no_proxy)
+        self._direct = httpx.AsyncHTTPTransport(verify=verify, trust_env=False)
+        self._proxied: httpx.AsyncHTTPTransport | None = None
+        if network.proxy is not None:
+            url = network.proxy.get_secret_value()
+            proxy = httpx.Proxy(url, ssl_context=verify if url.startswith("https:") else None)
+            self._proxied = httpx.AsyncHTTPTransport(proxy=proxy, verify=verify, trust_env=False)
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if self._proxied is None or goes_direct(request.url.host, self._no_proxy):
+            return await self._direct.handle_async_request(request)
+        return await self._proxied.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        await self._direct.aclose()
+        if self._proxied is not None:
+            await self._proxied.aclose()
 
 
 def way_to_vendors(network: NetworkSettings) -> FastTransport | ProxiedPeer:

@@ -176,7 +176,7 @@ def take(service: Service, settings: Settings) -> None:
     service.guard.adopt(tuple(topology.models), settings.breaker, settings.keep_last())
     service.gray.adopt(tuple(topology.models))
     service.upstream.adopt(settings.gate)
-    deps.topology, deps.policy = topology, settings.router
+    deps.topology, deps.policy, deps.gate = topology, settings.router, settings.gate
     deps.shares = remembered(partial(shares, reduced_share=settings.breaker.reduced_share))
 
 

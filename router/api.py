@@ -145,6 +145,7 @@ class ModelEndpoint:
             seen is None
             or seen.topology is not now.topology
             or seen.policy is not now.policy
+            or seen.gate is not now.gate
             or seen.catalog is not now.catalog
             or seen.shares is not now.shares
         ):

@@ -20,8 +20,19 @@ _LENGTH_RATIO = 0.6  # texts of very different length cannot be that similar; sp
 
 def restating(body: Mapping[str, Any]) -> bool:
     """Whether the last two replies each restated the one before."""
-    replies = [text_of(m.get("content")) for m in body["messages"][-12:] if m["role"] == "assistant"][-3:]
+    replies = _last_replies(body, 3)
     return len(replies) == 3 and all(map(_restates, replies[1:], replies))
+
+
+def restated_before(body: Mapping[str, Any]) -> bool:
+    """Whether the last reply restated the one before, so that another restatement is the second in a row."""
+    replies = _last_replies(body, 2)
+    return len(replies) == 2 and _restates(replies[1], replies[0])
+
+
+def _last_replies(body: Mapping[str, Any], count: int) -> list[str]:
+    messages = body.get("messages", ())[-12:]
+    return [text_of(m.get("content")) for m in messages if m["role"] == "assistant"][-count:]
 
 
 def shortened(body: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from base.clock import Clock
+from detector import GatePolicy
 from detector.checks import Validator
 from fallback_phrases.catalog import Catalog
 from router.auth import Keys
@@ -48,6 +49,8 @@ class Deps:
     switches: Switchboard = field(default_factory=Switchboard)
     limits: Limits = field(default_factory=Limits)
     policy: RouterPolicy = field(default_factory=RouterPolicy)
+    gate: GatePolicy = field(default_factory=GatePolicy)
+    """By which replies are guarded; the models' side obeys the same."""
     metrics: RouterMetrics = field(default_factory=RouterMetrics)
     rests: Rests = field(default_factory=Rests)
     gray: GraySplits | None = None

@@ -7,6 +7,7 @@ import math
 
 from base.faults import Fault
 from breaker.levels import Level
+from detector.verdict import LoopClass
 from router.errors import AllModelsDown, NoUsableReply, RouterError
 from router.journey import Answer, Journey
 from router.ladder import End, end_of, soft_code
@@ -50,7 +51,9 @@ def last_words(journey: Journey) -> str | None:
 
 
 def _clean_head(attempt: Attempt) -> str:
-    """What may be shown of a looped reply: all of a cleaned text, else what stands before the onset."""
+    """What may be shown of a looped reply: all of a cleaned text, else what stands before the onset; of a restatement nothing."""
+    if attempt.verdict is not None and attempt.verdict.loop_class is LoopClass.RESTATEMENT:
+        return ""
     if attempt.stream or attempt.text != attempt.raw_text:
         return attempt.text
     onset = attempt.verdict.onset if attempt.verdict else None

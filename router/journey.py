@@ -12,25 +12,29 @@ from typing import Any
 from base.faults import Fault
 from base.switch import SwitchMode
 from breaker.outcome import Outcome, classify
+from detector import GateMode
 from detector.checks import Format
 from detector.structured import Step as ParseStep
+from detector.verdict import LoopClass
 from router import drawing
 from router.asking import expected_of, prepared
 from router.auth import Caller
 from router.budget import warning_of
 from router.calling import asked_of, call_of, differing, timeouts_of, wants_logprobs
+from router.context import restated_before
 from router.deps import Answer, Deps, Rests, Rung
 from router.formed import formed
 from router.gray import under_release
 from router.ladder import OUT_OF_SERVICE, Step, Tried, next_step
 from router.observing import as_vendor_means, observed
+from router.recipes import safe_defaults
 from router.rows import call_row, failed_reply, handed_over
 from router.spans import spans_of
 from router.tale import Tale
 from router.topology import Route
 from router.wire import ChatRequest
 from upstream.attempt import Attempt
-from upstream.call import Call, Timeouts
+from upstream.call import Call, Endpoint, Timeouts
 
 __all__ = ["ABANDONED_STATUS", "Answer", "Deps", "Journey", "Rests", "Rung"]
 ABANDONED_STATUS = 499  # nginx's number for a client that closed the request
@@ -52,7 +56,7 @@ class Journey(Tale):
 
     def next_rung(self) -> Rung | None:
         """Return the next attempt to make; None when the ladder has ended."""
-        if self._switch is SwitchMode.PHRASE_ONLY:
+        if self._switch is SwitchMode.PHRASE_ONLY or self._retried_enough():
             return None
         deps, route, tried = self.deps, self.route, self.tried
         levels = deps.guard.levels()
@@ -82,6 +86,11 @@ class Journey(Tale):
         awake = partial(drawing.awake, deps)
         return under_release(rung, self.request.session, deps.gray, deps.topology.models, awake)
 
+    def _retried_enough(self) -> bool:
+        """Under the gate's mode `retry` a loop is tried again so often and no more, whatever the ladder would still allow."""
+        loops = sum(t.attempt.stopped is GateMode.RETRY for t in self.tried)
+        return loops > self.deps.gate.max_loop_retries
+
     def rest_s(self) -> float | None:
         """Return how long to wait until a resting endpoint of a usable model returns; None: not inside the deadline."""
         return drawing.rest_s(self.deps, self.route, self.left_s())
@@ -101,6 +110,15 @@ class Journey(Tale):
         titles = self.request.auxiliary or self.scene == "auxiliary"
         return replace(call, guarded=self._switch is SwitchMode.NORMAL, auxiliary=titles and not policy.guard_auxiliary)
 
+    def endpoint(self, rung: Rung) -> Endpoint:
+        """Whom to ask; of a structured call without those of its defaults that break JSON, which are named as changed."""
+        endpoint = rung.model.endpoints[rung.endpoint]
+        if not endpoint.extra_body or not (self.request.structured or self.scene == "structured"):
+            return endpoint
+        kept, names = safe_defaults(endpoint.extra_body)
+        self.adjusted = (*self.adjusted, *(name for name in names if name not in self.adjusted))
+        return replace(endpoint, extra_body=kept) if names else endpoint
+
     def timeouts(self, rung: Rung) -> Timeouts:
         return timeouts_of(self.route.timeouts, self.left_s(), last=rung.last, stream=self.request.stream)
 
@@ -117,7 +135,12 @@ class Journey(Tale):
         # Of a stream that was shown as it came, plug-ins would only learn too late.
         judged = not attempt.stream or self.expected is not None
         attempt, self.parsed = formed(attempt, self.expected, self.deps.validators if judged else ())
-        outcome = classify(attempt.fault, attempt.verdict, repetition_wanted=self.request.repetition_allowed)
+        outcome = classify(
+            attempt.fault,
+            attempt.verdict,
+            repetition_wanted=self.request.repetition_allowed,
+            first_restatement=self._first_restatement(attempt),
+        )
         if attempt.first_text_s is not None and self.first_text_s is None:
             self.first_text_s = max(0.0, self.elapsed_s() - attempt.elapsed_s + attempt.first_text_s)
         self.tried.append(Tried(model=rung.model.name, endpoint=rung.endpoint, attempt=attempt, changed=self._changed))
@@ -139,6 +162,11 @@ class Journey(Tale):
         handed_over(deps.calls.add_call, call_row(self, status, elapsed_s), deps.metrics)
         if deps.traces is not None:
             deps.traces.told(spans_of(self, status), self.request.traceparent)
+
+    def _first_restatement(self, attempt: Attempt) -> bool:
+        verdict = attempt.verdict
+        restates = verdict is not None and verdict.loop_class is LoopClass.RESTATEMENT
+        return restates and not restated_before(self.request.body)
 
     def _count(self, rung: Rung, attempt: Attempt, outcome: Outcome) -> None:
         deps, name = self.deps, rung.model.name

@@ -31,7 +31,7 @@ class RouterMetrics:
         self.seconds = Histogram("request_seconds", "Whole request", ("route",), buckets=_SECONDS, **make)  # type: ignore[arg-type]
         self.first_text = Histogram("first_text_seconds", "Until first text", ("route",), buckets=_SECONDS, **make)  # type: ignore[arg-type]
         self.suppressed = Counter("suppressed_chars", "Looped text not shown", ("model",), **make)  # type: ignore[arg-type]
-        self.hard_stops = Counter("hard_stops", "Streams stopped after long suppression", ("model",), **make)  # type: ignore[arg-type]
+        self.hard_stops = Counter("hard_stops", "Streams ended by the gate for a loop", ("model",), **make)  # type: ignore[arg-type]
         self.parsed = Counter("parse_steps", "How structured replies were read", ("model", "step"), **make)  # type: ignore[arg-type]
         self.parse_reasons = Counter("parse_reasons", "First fault of structured replies", ("model", "reason"), **make)  # type: ignore[arg-type]
         self.refused = Counter("refused", "Requests refused before routing", ("code",), **make)  # type: ignore[arg-type]

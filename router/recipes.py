@@ -65,7 +65,19 @@ def made_safe(body: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]
 
     Keys of a JSON array repeat by nature: n-gram bans and penalties make a model misspell them.
     """
-    out, names = dict(body), []
+    out, names = safe_defaults(body)
+    if "temperature" not in out:
+        out["temperature"] = STRUCTURED_TEMPERATURE
+        names = (*names, "temperature")
+    return out, names
+
+
+def safe_defaults(defaults: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """An endpoint's defaults as a structured call may take them, and the names of the fields changed.
+
+    They are laid under the call after it was made safe, so what was taken out there must not come back here.
+    """
+    out, names = dict(defaults), []
     for name in _NGRAM_KIN:
         if out.pop(name, None):
             names.append(name)
@@ -73,9 +85,6 @@ def made_safe(body: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]
         if out.get(name, neutral) not in (neutral, None):
             out[name] = neutral
             names.append(name)
-    if "temperature" not in out:
-        out["temperature"] = STRUCTURED_TEMPERATURE
-        names.append("temperature")
     return out, tuple(names)
 
 

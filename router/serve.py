@@ -17,7 +17,7 @@ async def serve_whole(journey: Journey) -> Answer:
     """Return the answer after as many attempts as the ladder allows."""
     while (rung := await next_rung(journey)) is not None:
         with rung.scope:
-            call, endpoint = journey.call(rung), rung.model.endpoints[rung.endpoint]
+            call, endpoint = journey.call(rung), journey.endpoint(rung)
             began_at, began_s = journey.deps.clock.now_s(), journey.elapsed_s()
             try:
                 attempt = await journey.deps.models.complete(call, endpoint, journey.timeouts(rung))

@@ -7,7 +7,7 @@ ends with a closing line, or ends with an error event, and its last event tells 
 from typing import Protocol
 
 from base.faults import HARD, Fault
-from detector import score
+from detector import GateMode, score
 from detector.structured import Step as ParseStep
 from router.endings import answer_of, error_of, last_words
 from router.errors import NoUsableReply
@@ -53,8 +53,8 @@ class StreamRun:
             body = continuation(journey.body, "".join(self._sent), journey.language, prefill=prefill)
         self._tail = []
         with rung.scope:
-            endpoint = rung.model.endpoints[rung.endpoint]
-            reply = journey.deps.models.stream(journey.call(rung, body), endpoint, journey.timeouts(rung))
+            call, endpoint = journey.call(rung, body), journey.endpoint(rung)
+            reply = journey.deps.models.stream(call, endpoint, journey.timeouts(rung))
             try:
                 await (self._continue(reply) if spliced else self._relay(reply, rung))
             finally:
@@ -73,6 +73,10 @@ class StreamRun:
     def may_splice(self) -> bool:
         """Whether another model may go on after what the client has seen."""
         journey = self._journey
+        stopped = journey.tried[-1].attempt.stopped if journey.tried else None
+        # A reader who has seen text is not given another reply in its place; a thought alone is no text.
+        if stopped in (GateMode.CUT, GateMode.RETRY) and any(self._sent):
+            return False
         return journey.request.fallback_allowed and journey.route.splice and not self._tools_sent
 
     async def finish(self, rung: Rung, attempt: Attempt) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from base.faults import Fault
+from detector import GateMode
 from detector.verdict import Verdict
 
 
@@ -48,6 +49,9 @@ class Attempt:
     """Loops inside this reply that ended by themselves; they were cleaned away."""
     detector_errors: int = 0
     hard_stop: bool = False
+    """The stream was stuck: the gate ended it for a loop, at once or after long suppression (BREAKER.md, stuck streams)."""
+    stopped: GateMode | None = None
+    """What the gate that ended it asks for: splice, cut, or retry while nothing was sent; None: it did not end it."""
     stream: bool = False
 
 

@@ -31,6 +31,22 @@ class Channels:
     def stopped(self) -> bool:
         return GateState.STOPPED in self.states
 
+    @property
+    def stop_mode(self) -> GateMode | None:
+        """What was asked for by whatever stopped the reply; None: nothing did."""
+        if not self.stopped:
+            return None
+        modes = (gate.stop_mode for gate in self.gates())
+        return next((mode for mode in modes if mode is not None), self._policy.mode)
+
+    @property
+    def stuck(self) -> bool:
+        """A loop ended the stream. Garble is another illness, and a reply that says the last one again does go on."""
+        if not self.stopped or self.fault is not Fault.REPETITION:
+            return False
+        verdict = self.verdict(self.fault)
+        return verdict is None or verdict.loop_class is not LoopClass.RESTATEMENT
+
     def gates(self) -> list[StreamGate]:
         return [gate for gate in self._gates if gate is not None]
 

@@ -155,7 +155,8 @@ class ReplyStream:
             held_chars=sum(gate.counters.held_chars for gate in gates),
             recoveries=channels.recoveries(),
             detector_errors=channels.errors,
-            hard_stop=any(gate.counters.hard_stops for gate in gates),
+            hard_stop=channels.stuck,
+            stopped=channels.stop_mode,
             stream=True,
         )
         await self._reading.close(whole=self._done)

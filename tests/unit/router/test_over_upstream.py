@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from random import Random
 
 import httpx
@@ -11,12 +12,20 @@ import pytest
 from breaker.guard import Guard
 from breaker.levels import Level
 from breaker.policy import BreakerPolicy
+from breaker.seen import Seen, look
+from breaker.triggers.stuck import stuck_streams
+from detector import GateMode, GatePolicy
 from router.ports import BreakerGuard, Models
 from store.memory import MemoryCounts, MemoryLease, MemoryProbes, MemoryStates, MemoryTransitions
 from tests.support.router_world import CATALOG, World, events, streamed_text
 from upstream.client import Upstream
 
 LOOP = "我们可以试试看吧，" * 60
+STORY = (
+    "To fit the wheel, loosen the four bolts a quarter turn, lift the axle with the jack beside the rear door, and take "
+    "the bolts out in the order one, three, two, four. Keep the washers with their bolts. Put the new wheel on so that "
+    "its valve looks outward, and tighten the bolts crosswise with the long key from the tool roll under the seat."
+)
 PROSE = "The tram stops beside the old mill, and from there a path leads up to the ridge in about an hour."
 
 
@@ -54,15 +63,16 @@ def streamed(text: str, *, step: int = 6, end: bool = True) -> httpx.Response:
     return httpx.Response(200, headers={"content-type": "text/event-stream"}, stream=Chunks(parts))
 
 
-def world_over(answer: Callable[[str, bool], httpx.Response]) -> World:
+def world_over(answer: Callable[[str, bool], httpx.Response], gate: GatePolicy | None = None) -> World:
     world = World()
+    world.deps.gate = gate or GatePolicy()
 
     def handle(request: httpx.Request) -> httpx.Response:
         assert request.url.path == "/v1/chat/completions"
         body = json.loads(request.content)
         return answer(request.url.host, bool(body.get("stream")))
 
-    world.deps.models = Upstream(httpx.MockTransport(handle), world.clock)
+    world.deps.models = Upstream(httpx.MockTransport(handle), world.clock, gate)
     guard = Guard(
         ("a", "b", "c"),
         BreakerPolicy(),
@@ -171,3 +181,97 @@ async def test_a_model_that_answers_500_over_and_over_is_asked_no_more_after_two
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
+
+
+@pytest.mark.parametrize("mode", [GateMode.SPLICE, GateMode.CUT, GateMode.RETRY])
+async def test_streams_that_the_gate_ends_at_once_are_counted_as_stuck(mode: GateMode) -> None:
+    answers = {True: "Start. " + LOOP, False: PROSE}
+    world = world_over(lambda host, _stream: streamed(answers[host.startswith("a")]), GatePolicy(mode=mode))
+    for at in range(12):
+        await world.ask(stream=True, headers={"x-pointsman-session": f"s{at % 4}"})
+    guard = world.deps.guard
+    assert isinstance(guard, Guard)
+    minutes, fast = guard.counters.local("a")
+    now_s = world.clock.now_s()
+    read = stuck_streams(look(Seen(minutes=minutes, fast=fast), watermark=0.0, now_s=now_s, grace_s=2.0), guard.policy)
+    assert (read.value, read.fired) == (read.n, True)
+    assert read.n >= 12
+    assert not any(row.stuck for row in guard.counters.local("b")[1])
+
+
+def said_before(times: int) -> list[dict[str, str]]:
+    turns = [{"role": "user", "content": "go"}, {"role": "assistant", "content": STORY}] * times
+    return [*turns, {"role": "user", "content": "on"}]
+
+
+@pytest.mark.parametrize(("times", "repeats"), [(1, 0), (2, 1)])
+@pytest.mark.parametrize("stream", [True, False])
+async def test_a_restatement_is_a_repeat_from_the_second_in_a_row_and_never_a_stuck_stream(
+    times: int, repeats: int, stream: bool
+) -> None:
+    world = world_over(
+        lambda host, s: (streamed if s else whole)(STORY if host.startswith("a") else "Something new comes next.")
+    )
+    response = await world.ask(stream=stream, messages=said_before(times))
+    assert STORY not in response.text
+    guard = world.deps.guard
+    assert isinstance(guard, Guard)
+    (minute, *_), (fast, *_) = guard.counters.local("a")
+    calls = minute.counts.judged
+    assert calls >= 1
+    assert (minute.counts.restatement, fast.stuck) == (repeats * calls, 0)
+
+
+async def test_mode_cut_closes_a_reply_that_was_shown_instead_of_letting_another_model_go_on() -> None:
+    world = world_over(
+        lambda host, _s: streamed("Start. " + LOOP if host == "a" else PROSE), GatePolicy(mode=GateMode.CUT)
+    )
+    response = await world.ask(stream=True)
+    assert PROSE not in streamed_text(response)
+    last = events(response)[-2]
+    assert (last["pointsman"]["fallback"], last["pointsman"]["attempts"]) == ("cut", 1)
+    assert last["choices"][0]["finish_reason"] == "stop"
+
+
+@pytest.mark.parametrize(("retries", "calls"), [(0, 1), (1, 2), (2, 3)])
+async def test_mode_retry_tries_a_loop_that_was_not_shown_again_so_often_and_no_more(retries: int, calls: int) -> None:
+    gate = GatePolicy(mode=GateMode.RETRY, max_loop_retries=retries)
+    world = world_over(lambda _host, _stream: streamed(STORY), gate)
+    response = await world.ask(stream=True, messages=said_before(1))
+    truth = events(response)[-2]["pointsman"]
+    assert (truth["attempts"], truth["fallback"], truth["code"]) == (calls, "phrase", "repetition_detected")
+
+
+async def test_mode_retry_cuts_what_was_shown() -> None:
+    gate = GatePolicy(mode=GateMode.RETRY)
+    world = world_over(lambda host, _stream: streamed("Start. " + LOOP if host == "a" else PROSE), gate)
+    truth = events(await world.ask(stream=True))[-2]["pointsman"]
+    assert (truth["attempts"], truth["fallback"]) == (1, "cut")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_an_endpoints_defaults_bring_no_penalty_back_into_a_structured_call(stream: bool) -> None:
+    asked: list[dict[str, object]] = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        asked.append(json.loads(request.content))
+        return streamed('{"a": 1}') if stream else whole('{"a": 1}')
+
+    world = world_over(lambda _host, _stream: whole(PROSE))
+    world.deps.models = Upstream(httpx.MockTransport(handle), world.clock)
+    defaults = {"repetition_penalty": 1.3, "no_repeat_ngram_size": 4, "frequency_penalty": 0.5, "top_k": 20}
+    models = world.deps.topology.models
+    endpoints = tuple(replace(one, extra_body=defaults) for one in models["a"].endpoints)
+    world.deps.topology = replace(
+        world.deps.topology, models={**models, "a": replace(models["a"], endpoints=endpoints)}
+    )
+
+    response = await world.ask(stream=stream, response_format={"type": "json_object"})
+    named = response.headers["x-pointsman-changed"].split(",")
+    assert {"repetition_penalty", "no_repeat_ngram_size", "frequency_penalty"} <= set(named)
+    sent = asked[0]
+    assert (sent["repetition_penalty"], sent["frequency_penalty"], sent["top_k"]) == (1.0, 0, 20)
+    assert "no_repeat_ngram_size" not in sent
+
+    await world.ask(stream=stream)
+    assert asked[-1]["repetition_penalty"] == 1.3
