@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+import httpcore
+import httpx
 import pytest
 from pydantic import ValidationError
 
-from pointsman.network import NetworkSettings, way_to_vendors
+from pointsman.network import NetworkSettings, Way, way_to_vendors
 from upstream.proxied import ProxiedPeer
 from upstream.transport import FastTransport
 
@@ -34,3 +36,20 @@ async def test_without_a_proxy_our_own_transport_is_used() -> None:
 
 def test_a_proxys_password_is_not_shown() -> None:
     assert "secret" not in repr(NetworkSettings(proxy="http://user:secret@proxy:3128"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("host", "through"), [("login.example", True), ("inner.corp", False)])
+async def test_the_identity_provider_is_asked_through_the_proxy_unless_listed(
+    host: str, through: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[bool, str]] = []
+
+    async def told(transport: httpx.AsyncHTTPTransport, request: httpx.Request) -> httpx.Response:
+        asked.append((isinstance(transport._pool, httpcore.AsyncHTTPProxy), request.url.host))
+        return httpx.Response(200, json={})
+
+    monkeypatch.setattr(httpx.AsyncHTTPTransport, "handle_async_request", told)
+    network = NetworkSettings(proxy="http://proxy:3128", no_proxy=[".corp"])  # type: ignore[arg-type]
+    async with httpx.AsyncClient(transport=Way(network)) as client:
+        await client.get(f"https://{host}/.well-known/openid-configuration")
+    assert asked == [(through, host)]
