@@ -110,13 +110,17 @@ def build_app(deps: Deps, *, lifespan: Any = None) -> RouterApp:
     async def told(request: Request, error: Exception) -> Response:
         assert isinstance(error, RouterError)
         answer = _json(error.status, error.shape())
+        answer.headers["x-request-id"] = new_request_id()
         if error.retry_after_s is not None:
             answer.headers["retry-after"] = str(max(1, math.ceil(error.retry_after_s)))
         return answer
 
     @app.exception_handler(Exception)
     async def failed(request: Request, error: Exception) -> Response:
-        return _json(500, internal(new_request_id()).shape())
+        request_id = new_request_id()
+        answer = _json(500, internal(request_id).shape())
+        answer.headers["x-request-id"] = request_id
+        return answer
 
     @app.exception_handler(HTTPException)
     async def plain(request: Request, error: Exception) -> Response:
@@ -124,7 +128,9 @@ def build_app(deps: Deps, *, lifespan: Any = None) -> RouterApp:
         what = {404: "no such path", 405: "this path does not take that method"}.get(error.status_code, error.detail)
         code = "method_not_allowed" if error.status_code == 405 else "not_found"
         wrong = RouterError(f"{request.method} {request.url.path}: {what}", code=code)
-        return _json(error.status_code, wrong.shape())
+        answer = _json(error.status_code, wrong.shape())
+        answer.headers["x-request-id"] = new_request_id()
+        return answer
 
     return app
 

@@ -31,7 +31,7 @@ from router.recipes import safe_defaults
 from router.rows import call_row, failed_reply, handed_over
 from router.spans import spans_of
 from router.tale import Tale
-from router.topology import Route
+from router.topology import Route, WhenDown
 from router.wire import ChatRequest
 from upstream.attempt import Attempt
 from upstream.call import Call, Endpoint, Timeouts
@@ -54,15 +54,15 @@ class Journey(Tale):
         self._changed: tuple[str, ...] = ()
         self._switch = deps.switches.mode(route.name, self.at)
 
-    def next_rung(self) -> Rung | None:
-        """Return the next attempt to make; None when the ladder has ended."""
+    def next_rung(self, *, rested: bool = False) -> Rung | None:
+        """Return the next attempt to make; None when the ladder has ended. `rested`: who was to be left alone may be back."""
         if self._switch is SwitchMode.PHRASE_ONLY or self._retried_enough():
             return None
         deps, route, tried = self.deps, self.route, self.tried
         levels = deps.guard.levels()
         if not tried and (recovering := drawing.by_permit(deps, route, levels)) is not None:
             return recovering
-        drawn = drawing.draw(deps, route, tried, levels, self.request.session)
+        drawn = drawing.draw(deps, route, [] if rested else tried, levels, self.request.session)
         here = tried[-1] if tried else None
         model = deps.topology.models[here.model] if here else None
         step = next_step(
@@ -92,7 +92,15 @@ class Journey(Tale):
         return loops > self.deps.gate.max_loop_retries
 
     def rest_s(self) -> float | None:
-        """Return how long to wait until a resting endpoint of a usable model returns; None: not inside the deadline."""
+        """Return how long to wait until a resting endpoint of a usable model returns; None: not inside the deadline.
+
+        After attempts it is worth waiting only where all asked us to come back, and where no phrase answers at once.
+        """
+        if self.tried:
+            told = {t.attempt.fault for t in self.tried}
+            phrase = self.route.phrases and self.route.when_down is WhenDown.PHRASE and self.request.fallback_allowed
+            if told != {Fault.RATE_LIMITED} or phrase or len(self.tried) >= self.deps.policy.max_attempts:
+                return None
         return drawing.rest_s(self.deps, self.route, self.left_s())
 
     def call(self, rung: Rung, body: Mapping[str, Any] | None = None) -> Call:

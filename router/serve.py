@@ -35,9 +35,9 @@ async def serve_whole(journey: Journey) -> Answer:
 async def next_rung(journey: Journey) -> Rung | None:
     """Return the next rung; when all endpoints only rest, wait for the first inside the deadline."""
     rung = journey.next_rung()
-    if rung is None and not journey.tried and (wait_s := journey.rest_s()) is not None:
+    if rung is None and (wait_s := journey.rest_s()) is not None:
         await journey.deps.clock.sleep(wait_s)
-        rung = journey.next_rung()
+        rung = journey.next_rung(rested=True)
     return rung
 
 

@@ -104,7 +104,8 @@ class StreamRun:
         fault = root_fault(journey.tried)
         journey.code = fault.value if fault else ""
         if not self._may_close(fault):
-            error = NoUsableReply("the reply broke off and could not be continued", code=journey.code)
+            told = "the reply broke off and could not be continued"
+            error = NoUsableReply(told, code=journey.code, attempts=journey.attempts())
             shape = error.shape() | {"pointsman": journey.truth()}
             # No [DONE] and no finish reason: a broken reply must not look like a whole one.
             await self._out.event(encode(shape))

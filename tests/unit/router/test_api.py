@@ -184,3 +184,17 @@ async def test_a_request_whose_row_cannot_be_written_is_answered_all_the_same(mo
 
     monkeypatch.setattr(world.deps.metrics, "request", broken)
     assert (await world.ask()).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("POST", "/v1/responses", 501),
+        ("GET", "/v1/nothing", 404),
+        ("POST", "/v1/feedback", 501),
+        ("GET", "/v1/feedback", 405),
+    ],
+)
+async def test_every_refusal_carries_an_id_to_quote(method: str, path: str, status: int) -> None:
+    answer = await World().request(method, path, json={} if method == "POST" else None)
+    assert (answer.status_code, answer.headers["x-request-id"][:3]) == (status, "pm-")

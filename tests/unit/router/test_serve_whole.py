@@ -223,3 +223,39 @@ async def test_a_call_log_that_fails_does_not_fail_the_request(caplog: pytest.Lo
     world.log.add_call = broken  # type: ignore[method-assign]
     assert (await world.ask()).status_code == 200
     assert "disk full" in caplog.text
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_a_lone_model_that_asks_to_wait_less_than_the_deadline_is_asked_again_then(stream: bool) -> None:
+    busy = Says(fault=Fault.RATE_LIMITED, status=429, text="", retry_after_s=2.0)
+    world = World({"a": [busy, Says()]}, names=("a",), spares=(), when_down=WhenDown.ERROR)
+    asking = asyncio.create_task(world.ask(stream=stream))
+    await until(lambda: world.clock.sleeping)
+    assert world.asked == ["a"]
+    await world.clock.advance(2.1)
+    response = await asking
+    assert (response.status_code, world.asked) == (200, ["a", "a"])
+
+
+@pytest.mark.parametrize(
+    ("wait_s", "when_down", "status"),
+    [(900.0, WhenDown.ERROR, 503), (2.0, WhenDown.PHRASE, 200)],
+)
+async def test_a_wait_beyond_the_deadline_or_with_a_phrase_at_hand_is_not_waited_for(
+    wait_s: float, when_down: WhenDown, status: int
+) -> None:
+    busy = Says(fault=Fault.RATE_LIMITED, status=429, text="", retry_after_s=wait_s)
+    world = World({"a": [busy]}, names=("a",), spares=(), when_down=when_down)
+    response = await world.ask()
+    assert (response.status_code, world.asked, world.clock.sleeping) == (status, ["a"], 0)
+
+
+async def test_a_model_that_asks_to_wait_again_and_again_is_asked_four_times() -> None:
+    busy = Says(fault=Fault.RATE_LIMITED, status=429, text="", retry_after_s=2.0)
+    world = World({"a": [busy]}, names=("a",), spares=(), when_down=WhenDown.ERROR)
+    asking = asyncio.create_task(world.ask())
+    for _ in range(3):
+        await until(lambda: world.clock.sleeping)
+        await world.clock.advance(2.1)
+    response = await asking
+    assert (response.status_code, response.headers["retry-after"], world.asked) == (503, "2", ["a"] * 4)
