@@ -11,6 +11,7 @@ from typing import Any
 
 from base.clock import Clock
 from console.jobs_api import ClockJobs
+from monitor.feedback_watch import FeedbackWatch
 from monitor.jobs import Job, JobRun, Run, Tick
 from monitor.schedule import Schedule, told
 from pointsman import feedbackwork, graywork
@@ -29,37 +30,39 @@ log = logging.getLogger("pointsman")
 
 def schedule_of(service: Service) -> Schedule:
     """The clock jobs of this service; `run` it in the background."""
+    # One for both: the day that is closed while complaints burst must not take the burst for over.
+    complaints = feedbackwork.feedback_watch(service)
     return Schedule(
-        jobs_of(service),
+        jobs_of(service, complaints),
         service.lease,
         SqlJobs(service.engine),
         service.boot_id,
         service.clock,
         service.desk,
-        ticks_of(service),
+        ticks_of(service, complaints),
     )
 
 
-def jobs_of(service: Service) -> Sequence[Job]:
+def jobs_of(service: Service, complaints: FeedbackWatch) -> Sequence[Job]:
     """What runs at set times."""
     when = service.settings.monitor.cron
     nights = (evaluate_job(service), report_job(service)) if service.settings.nightly.enabled else ()
     watch = hourly_watch(service)
     return (
         Job(name="hourly", cron=when("hourly"), work=watch.work, catch_up_s=2 * 3_600.0, backoff_s=60.0),
-        Job(name="feedback", cron=when("feedback"), work=feedbackwork.feedback_watch(service).close_day),
+        Job(name="feedback", cron=when("feedback"), work=complaints.close_day),
         Job(name="retention", cron=when("retention"), work=_retention(service)),
         Job(name="heartbeat", cron=when("heartbeat"), work=heartbeat(service)),
         *nights,
     )
 
 
-def ticks_of(service: Service) -> Sequence[Tick]:
+def ticks_of(service: Service, complaints: FeedbackWatch) -> Sequence[Tick]:
     """What the leader repeats."""
     folding = RedisFolding(service.link, service.clock, lambda: service.guard.models)
     return (
         Tick(name="gray", every_s=graywork.TICK_S, work=graywork.gray_keeper(service).tick),
-        Tick(name="complaints", every_s=feedbackwork.TICK_S, work=feedbackwork.feedback_watch(service).tick),
+        Tick(name="complaints", every_s=feedbackwork.TICK_S, work=complaints.tick),
         Tick(name="folding", every_s=60.0, work=folding.fold),
     )
 

@@ -3,6 +3,7 @@
 The report is written when the run ends and told in the morning: two jobs, so that a night that ends late is told late.
 """
 
+import logging
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -22,6 +23,7 @@ from pointsman.assemble import Service
 from store.sql_evals import SqlEvals
 from store.sql_reports import SqlReports
 
+log = logging.getLogger("pointsman")
 DAY_S = 86_400.0
 
 
@@ -65,12 +67,20 @@ async def keep_report(night: Night, engine: AsyncEngine, policy: NightlyPolicy, 
     return report
 
 
+def owes_report(evaluate: Cron, slot: Slot) -> bool:
+    """Whether the morning of `slot` has a night to tell of: none where runs are due on weekdays only and it is Sunday."""
+    return slot.by_hand or evaluate.latest(slot.due_at - DAY_S, slot.due_at)[0] is not None
+
+
 def report_job(service: Service) -> Job:
     """Tells in the morning what the night found."""
     settings = service.settings
     zone = settings.monitor.timezone
 
     async def work(slot: Slot) -> None:
+        if not owes_report(evaluate, slot):
+            log.info("report %s: no run was due in the day before", slot.slot)
+            return
         reports = SqlReports(service.engine)
         # By the moment and not by the day: a run that begins before midnight is last night's all the same.
         fresh = [entry for entry in await reports.reports(2) if entry.at > slot.due_at - DAY_S]
@@ -79,7 +89,7 @@ def report_job(service: Service) -> Job:
             raise ReportMissing("the night's run has not ended, or failed")
         await service.desk.fire(alert_of(from_document(kept), settings.alerts.language, service.clock.now_s()))
 
-    cron = Cron(settings.nightly.report, zone)
+    cron, evaluate = Cron(settings.nightly.report, zone), Cron(settings.nightly.evaluate, zone)
     return Job(name="report", cron=cron, work=work, tries=5, backoff_s=900.0, catch_up_s=12 * 3_600.0)
 
 

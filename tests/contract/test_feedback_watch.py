@@ -186,6 +186,15 @@ async def test_a_burst_is_evidence_that_opens_the_model_and_is_told_as_critical(
     assert [(i.subject, i.severity) for i in world.desk.open] == [("a", Severity.CRITICAL)]
 
 
+async def test_a_burst_at_midnight_is_not_taken_for_over_by_the_job_that_closes_the_day(world: World) -> None:
+    due_at = day_began(NOON, SHANGHAI) + DAY_S + 1_200.0
+    world.clock.tick(due_at - 60.0 - NOON)
+    await world.say(6)
+    await world.tick(60.0)
+    await world.watch.close_day(Run(job="feedback", slot="s", due_at=due_at))
+    assert [(i.subject, i.severity) for i in world.desk.open] == [("a", Severity.CRITICAL)]
+
+
 async def test_after_a_burst_the_list_is_what_remains_of_the_alert(world: World) -> None:
     await world.say(6)
     await world.tick(30.0)

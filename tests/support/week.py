@@ -1,6 +1,7 @@
 """Days of a service in minutes: one process assembled as it is, on a clock that moves only when told to.
 
-Time goes by minutes: traffic is counted as the router counts it, and each background step is done once in a while. Redis, SQL, the models that the nightly run asks and the robots are real; nobody sleeps.
+Time goes by minutes: traffic is counted as the router counts it, and each background step is done once in a while: often
+where something happens, seldom elsewhere. Redis, SQL, the models that are asked and the robots are real; nobody sleeps.
 """
 
 import asyncio
@@ -13,10 +14,12 @@ from typing import Any
 
 from sqlalchemy import text
 
+from breaker.levels import Level
 from breaker.outcome import Outcome
 from detector.verdict import Health, LoopClass, Verdict
 from monitor.alerts.notify import Notifier
 from monitor.alerts.sender import AlertSender
+from monitor.probes.runner import EVERY_S, ProbeRunner
 from monitor.schedule import Schedule
 from pointsman.assemble import Service, assembled
 from pointsman.breaker_alerts import ConditionWatch
@@ -30,6 +33,9 @@ from tests.support.clock import ManualClock
 MINUTE_S = 60.0
 HOUR_S = 3_600.0
 DAY_S = 86_400.0
+FLUSH_MIN = 20
+PROBE_ROUNDS = 60
+"""A recovery is decided by at most thirty probes, two at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +58,7 @@ class Week:
     clock: ManualClock
     schedule: Schedule
     conditions: ConditionWatch
+    probes: ProbeRunner
     notifier: Notifier
     sender: AlertSender
     rng: Random
@@ -62,13 +69,20 @@ class Week:
         """Seconds since it began."""
         return self.clock.now_s() - self.began
 
+    @property
+    def calm(self) -> bool:
+        """Whether every model is healthy."""
+        return all(level is Level.HEALTHY for level in self.service.guard.levels().values())
+
     async def live(self, until: float, traffic: Traffic, stride: Callable[[float], int] = lambda _: 1) -> None:
         """Until `until` seconds after the beginning; the background steps come every `stride(at)` minutes."""
         while self.at < until:
-            for _ in range(stride(self.at)):
+            for minute in range(1, stride(self.at) + 1):
                 for model, load_ in traffic(self.at).items():
                     self._count(model, load_)
                 self.clock.tick(MINUTE_S)
+                if minute % FLUSH_MIN == 0:
+                    await self.service.guard.flush()
             await self._background()
 
     def _count(self, model: str, load_: Load) -> None:
@@ -94,7 +108,7 @@ class Week:
             await self.service.deps.feedback.flush()  # type: ignore[attr-defined]
         await guard.flush()
         await guard.evaluate()
-        await guard.lease_permits()
+        await self._probe()
         await self.conditions.once()
         await self.schedule.beat()
         await self._jobs()
@@ -102,6 +116,17 @@ class Week:
             await gray.poll()  # type: ignore[attr-defined]
         await self.notifier.once()
         await self.sender.once()
+
+    async def _probe(self) -> None:
+        """Ask recovering models, until it is decided where they stand."""
+        guard = self.service.guard
+        for _ in range(PROBE_ROUNDS):
+            if Level.RECOVERING not in guard.levels().values():
+                return
+            await guard.lease_permits()
+            await self.probes.once()
+            self.clock.tick(EVERY_S)
+            await guard.evaluate()
 
     async def _jobs(self) -> None:
         """Let what the schedule started run to its end; the clock goes on only as far as it waits for it."""
@@ -135,6 +160,13 @@ async def week(file: Path, now_s: float, seed: int = 7) -> AsyncIterator[Week]:
             service=service,
             clock=clock,
             schedule=schedule_of(service),
+            probes=ProbeRunner(
+                service.upstream,
+                service.guard,
+                {name: model.endpoints[0] for name, model in service.deps.topology.models.items()},
+                clock,
+                service.deps.rng,
+            ),
             conditions=ConditionWatch(service.guard, lambda: service.deps.topology, service.desk, clock),
             notifier=notifier,
             sender=sender,
