@@ -112,6 +112,8 @@ class Week:
         await self.conditions.once()
         await self.schedule.beat()
         await self._jobs()
+        # Its alarms ring by the machine's time: nobody leads between two steps, else a job would begin there.
+        await self.schedule.stop()
         if gray is not None:
             await gray.poll()  # type: ignore[attr-defined]
         await self.notifier.once()
