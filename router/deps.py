@@ -27,7 +27,8 @@ class Rests:
         self._until: dict[tuple[str, int], float] = {}
 
     def rest(self, model: str, endpoint: int, until_s: float) -> None:
-        self._until[(model, endpoint)] = until_s
+        """Never shortens a rest: calls that were under way may come back later with a shorter wait."""
+        self._until[(model, endpoint)] = max(until_s, self.until(model, endpoint))
 
     def until(self, model: str, endpoint: int) -> float:
         return self._until.get((model, endpoint), 0.0)

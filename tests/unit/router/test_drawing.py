@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import replace
 
 from breaker.levels import Level
+from router.deps import Rests
 from router.drawing import draw
 from router.topology import Candidate, Route
 from tests.support.router_world import World
@@ -43,3 +44,12 @@ def test_a_model_whose_endpoints_rest_is_passed_over() -> None:
         world.deps.rests.rest(home, endpoint, world.clock.now_s() + 60)
     (refuge,) = drawn(world, sticky, "s1")
     assert refuge != home
+
+
+def test_a_shorter_wait_that_comes_late_does_not_shorten_a_rest() -> None:
+    rests = Rests()
+    rests.rest("a", 0, 300.0)
+    rests.rest("a", 0, 20.0)
+    assert rests.until("a", 0) == 300.0
+    rests.rest("a", 0, 400.0)
+    assert (rests.until("a", 0), rests.until("a", 1)) == (400.0, 0.0)
