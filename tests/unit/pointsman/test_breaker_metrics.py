@@ -12,6 +12,7 @@ from store.redis_windows import RedisCounts
 from store.spool import Spool
 from store.spooled_transitions import SpooledTransitions
 from store.sql_calls import SqlCallLog
+from store.sql_feedback import SqlFeedbackLog
 from store.sql_link import open_engine
 from tests.support.memory_fleet import Fleet, fail
 
@@ -23,7 +24,8 @@ async def test_moves_that_were_decided_and_those_that_are_obeyed_are_counted_apa
     guard = fleet.replica()
     calls = SqlCallLog(open_engine("sqlite://"))
     moves = SpooledTransitions(MemoryTransitions(), Spool(tmp_path, 1_000))
-    BreakerCollector(registry, guard, RedisCounts(RedisLink(None, fleet.clock), fleet.clock), calls, moves)
+    feedback = SqlFeedbackLog(open_engine("sqlite://"), fleet.clock)
+    BreakerCollector(registry, guard, RedisCounts(RedisLink(None, fleet.clock), fleet.clock), calls, moves, feedback)
 
     def decided(enforced: str) -> float | None:
         return registry.get_sample_value(

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from detector.batch import LineResult, score_lines
@@ -15,6 +15,7 @@ def in_pieces(file: Path, size: int) -> list[LineResult]:
     return [LineResult(**result) for piece in pieces(file, size) for result in score_piece(piece)["results"]]
 
 
+@settings(deadline=None)  # starting up the detector counts for the first example
 @given(
     texts=st.lists(st.text(max_size=40), max_size=12),
     size=st.integers(1, 90),
