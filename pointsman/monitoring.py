@@ -1,52 +1,22 @@
-"""Joins the clock's room and the operators' room to a service, by role; and the doors they are reached by."""
+"""Joins the clock's room and the operators' room to a service, by role; and the doors they are reached by.
+
+What only they need is imported with them (pointsman/operators.py).
+"""
 
 import asyncio
 import contextlib
 import os
 import socket
-from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
-
-from starlette.types import Receive, Scope, Send
 
 from breaker.ports import StoreUnavailable
-from console.alerts_api import alert_routes
-from console.anomalies_api import anomaly_routes
-from console.api import build_admin
-from console.config_api import config_routes
-from console.config_ports import Configuration
-from console.gatekeeper import Gate
-from console.gray_api import gray_routes
-from console.jobs_api import jobs_routes
-from console.records_api import records_routes
-from console.switches_api import switches_routes
-from console.watch_api import watch_routes
-from monitor.alerts.sender import LEASE_NAME
-from monitor.probes.runner import ProbeRunner
-from monitor.schedule import Schedule
+from monitor.alerts.policy import SENDER_LEASE
 from pointsman.admin_token import admin_hashes
-from pointsman.alert_room import alert_room_of, open_pages
 from pointsman.assemble import Service
-from pointsman.breaker_alerts import ConditionWatch
-from pointsman.clockwork import ScheduledJobs, schedule_of
-from pointsman.console import Others, fleet_of, operators_app
-from pointsman.doorkeeper import HeldTokens, keep_tokens
-from pointsman.feedbackwork import anomalies_of
-from pointsman.fleet import SqlAudit
-from pointsman.graywork import grays_of
 from pointsman.reload import Reloads
 from pointsman.serve import Door, listen, serve
-from pointsman.switchwork import FleetSwitches
-from pointsman.telling import Telling, start_telling
-from pointsman.watchwork import KINDS, watched_of
-from store.redis_switches import RedisSwitches
-from store.sql_admin import SqlAdminLog
-from store.sql_admin_tokens import SqlAdminTokens
-from store.sql_console import SqlRecords
-from store.sql_jobs import SqlJobs
 
 HEARTBEAT_S = 5.0
 
@@ -93,6 +63,9 @@ async def doors_of(
         service.background(_follow_heartbeat(service), "monitor heartbeat")
         reloads = Reloads(service, role.value, file, os.environ)
     else:
+        from pointsman.doorkeeper import HeldTokens
+        from pointsman.operators import Operators
+
         hashes, token = admin_hashes(service.settings.data_dir, os.environ)
         operators = Operators(service, HeldTokens(hashes))
         reloads = Reloads(service, role.value, file, os.environ, operators.start)
@@ -103,83 +76,10 @@ async def doors_of(
     return Doors(service=service, doors=tuple(doors), new_token=token, reloads=reloads)
 
 
-class Operators:
-    """The operators' door and what the monitor runs, all of it by the settings in force: a reload starts it anew."""
-
-    def __init__(self, service: Service, tokens: HeldTokens) -> None:
-        self._service, self._tokens = service, tokens
-        self._running = AsyncExitStack()
-        self._app: Any = None
-        self.configuration: Configuration | None = None
-        service.stack.push_async_callback(self._end)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._app(scope, receive, send)
-
-    async def start(self) -> None:
-        """End what ran by the settings before, and begin by those in force. Raises StartError."""
-        await self._end()
-        # The same service, with a stack of its own that can be closed while the service goes on.
-        service = replace(self._service, stack=self._running)
-        schedule = schedule_of(service)
-        self._app = self._door(service, schedule, await start_telling(service))
-        _start_probes(service)
-        conditions = ConditionWatch(service.guard, lambda: service.deps.topology, service.desk, service.clock)
-        service.background(conditions.run(), "conditions")
-        service.background(schedule.run(), "clock jobs")
-
-    async def _end(self) -> None:
-        running, self._running = self._running, AsyncExitStack()
-        await running.aclose()
-
-    def _door(self, service: Service, schedule: Schedule, telling: Telling) -> Any:
-        """Pages and admin JSON. Raises StartError."""
-        service.background(keep_tokens(self._tokens, SqlAdminTokens(service.engine)), "admin tokens")
-        fleet = fleet_of(service)
-        audit = SqlAudit(log=SqlAdminLog(service.engine), clock=service.clock)
-        gate = Gate(self._tokens)
-        alerts = alert_room_of(service, telling)
-        jobs = ScheduledJobs(schedule=schedule, slots=SqlJobs(service.engine), clock=service.clock)
-        switches = FleetSwitches(store=RedisSwitches(service.link), deps=service.deps, clock=service.clock)
-        assert self.configuration is not None
-        others = Others(
-            alerts=alerts,
-            configuration=self.configuration,
-            grays=grays_of(service),
-            anomalies=anomalies_of(service),
-            watched=watched_of(service),
-            switches=switches,
-        )
-        more = [
-            jobs_routes(jobs, audit, gate),
-            alert_routes(alerts, audit, gate),
-            watch_routes(others.watched, gate, KINDS),
-            gray_routes(others.grays, audit, gate),
-            anomaly_routes(others.anomalies, audit, gate),
-            config_routes(self.configuration, audit, gate),
-            records_routes(SqlRecords(service.engine), gate),
-            switches_routes(switches, audit, gate),
-        ]
-        app = build_admin(fleet, audit, service.transitions, gate, more)
-        app.router.routes.extend(open_pages(alerts, audit, telling))
-
-        @app.get("/healthz")
-        async def healthz() -> dict[str, str]:
-            return {"status": "ok"}
-
-        return operators_app(service, fleet, self._tokens, jobs, others, app)
-
-
-def _start_probes(service: Service) -> None:
-    endpoints = {name: model.endpoints[0] for name, model in service.deps.topology.models.items()}
-    probes = ProbeRunner(service.upstream, service.guard, endpoints, service.clock, service.deps.rng)
-    service.background(probes.run(), "probes")
-
-
 async def _follow_heartbeat(service: Service) -> None:
     """A router leaves the first permits to the monitor while one is alive."""
     while True:
         with contextlib.suppress(StoreUnavailable):
-            if await service.lease.held(LEASE_NAME):
+            if await service.lease.held(SENDER_LEASE):
                 service.guard.monitor_beat()
         await service.clock.sleep(HEARTBEAT_S)

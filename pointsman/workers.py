@@ -23,10 +23,10 @@ import typer
 
 from base.clock import SystemClock
 from pointsman.assemble import StartError, open_sql, redis_of
-from pointsman.embedded_valkey import die_with_parent
 from pointsman.monitoring import Role
 from pointsman.serve import Door, listen
 from pointsman.settings import Settings
+from pointsman.with_parent import die_with_parent
 
 log = logging.getLogger("pointsman")
 VARIABLE = "POINTSMAN_WORKER"

@@ -1,15 +1,12 @@
 """Brings the database to the newest version: one process at a time, all or nothing.
 
 Replicas that start together wait for each other: on PostgreSQL by an advisory lock inside the transaction, on SQLite
-by BEGIN IMMEDIATE. Whoever comes second finds the work done.
+by BEGIN IMMEDIATE. Whoever comes second finds the work done. A database that is at the newest version, as at almost every
+start, is told by one query: Alembic and the versions are imported only to be run.
 """
 
 from importlib.resources import files
 
-from alembic import command
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import Connection
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -22,11 +19,18 @@ LOCK_WAIT_S = 60
 
 
 async def upgrade(url: str) -> str:
-    """Run what is missing and return the version reached. Raises StoreUnavailable."""
+    """Run what is missing and return the version reached.
+
+    Raises StoreUnavailable; ValueError for a database that a newer release has been at.
+    """
     engine = open_engine(url)
     try:
         with answered():
-            await _upgrade(engine)
+            there, known = await current(engine), versions()
+            if there is not None and there not in known:
+                raise ValueError(f"it is at version {there}, this release knows {known[-1]} at most; start a newer one")
+            if there != known[-1]:
+                await _upgrade(engine)
             return await current(engine) or ""
     finally:
         await engine.dispose()
@@ -35,12 +39,18 @@ async def upgrade(url: str) -> str:
 async def current(engine: AsyncEngine) -> str | None:
     """The version the database is at; None: nothing was ever run."""
     async with engine.connect() as connection:
-        return await connection.run_sync(lambda sync: MigrationContext.configure(sync).get_current_revision())
+        return await connection.run_sync(_current)
 
 
 def newest() -> str:
     """The version this release wants."""
-    return ScriptDirectory.from_config(_config()).get_current_head() or ""
+    return versions()[-1]
+
+
+def versions() -> list[str]:
+    """The versions this release knows, oldest first: each file's name begins with its version."""
+    names = (file.name for file in (files("migrations") / "versions").iterdir())
+    return sorted(name.partition("_")[0] for name in names if name[0].isdigit() and name.endswith(".py"))
 
 
 async def _upgrade(engine: AsyncEngine) -> None:
@@ -63,14 +73,19 @@ async def _upgrade(engine: AsyncEngine) -> None:
         await connection.exec_driver_sql("COMMIT")
 
 
+def _current(connection: Connection) -> str | None:
+    if not connection.dialect.has_table(connection, "alembic_version"):
+        return None
+    version: str | None = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+    return version
+
+
 def _run(connection: Connection) -> None:
-    config = _config()
-    config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    from alembic import command
+    from alembic.config import Config
 
-
-def _config() -> Config:
     config = Config()
     config.set_main_option("script_location", str(files("migrations")).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
-    return config
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")

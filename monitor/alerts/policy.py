@@ -8,6 +8,8 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+SENDER_LEASE = "alert-sender"
+"""Who holds it sends; routers see by it that a monitor is alive."""
 Seconds = Annotated[float, Field(ge=0, le=7 * 86_400)]
 
 

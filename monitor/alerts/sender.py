@@ -16,14 +16,13 @@ from monitor.alerts.alert import Alert, AlertKind, Severity
 from monitor.alerts.budget import MINUTE_S, Errand, plan
 from monitor.alerts.channel import Channel, Delivery, Message, Result
 from monitor.alerts.deliver import deliver
-from monitor.alerts.policy import AlertPolicy
+from monitor.alerts.policy import SENDER_LEASE, AlertPolicy
 from monitor.alerts.ports import Letter, Outbox, Robot
 from monitor.alerts.render import Renderer
 from monitor.alerts.routing import Routing
 from monitor.ports import AlertDesk
 
 log = logging.getLogger(__name__)
-LEASE_NAME = "alert-sender"
 LEASE_S = 20.0
 CLAIM_S = 20.0
 """Longer than the slowest send: two posts of at most five seconds each."""
@@ -73,7 +72,7 @@ class AlertSender:
         """Whether it is this process's turn. The lease only spares work: while it cannot be asked all go on, and each
         letter's claim still lets one alone send it."""
         try:
-            return await self._lease.hold(LEASE_NAME, self._owner, self._real(LEASE_S)) is not None
+            return await self._lease.hold(SENDER_LEASE, self._owner, self._real(LEASE_S)) is not None
         except StoreUnavailable:
             return True
 

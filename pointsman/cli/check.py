@@ -5,9 +5,6 @@ from pathlib import Path
 
 import typer
 
-from monitor.nightly.suite import SuiteError, read_files
-from monitor.nightly.suite import load as load_suite
-from pointsman.alert_templates import template_problems
 from pointsman.settings import Settings, SettingsError, load
 
 DEFAULT_FILE = Path("pointsman.yaml")
@@ -15,6 +12,8 @@ DEFAULT_FILE = Path("pointsman.yaml")
 
 def check(file: Path = typer.Argument(DEFAULT_FILE, help="The configuration file.")) -> None:
     """Check FILE whole; every mistake is named with its line. Exit 0: it would start. 2: it would not."""
+    from pointsman.alert_templates import template_problems  # every command imports this module, few need templates
+
     settings = settings_or_exit(file)
     parts = ((settings.models, "model"), (settings.routes, "route"), (settings.alerts.channels, "alert channel"))
     told = ", ".join(f"{len(part)} {name}{'' if len(part) == 1 else 's'}" for part, name in parts)
@@ -29,6 +28,9 @@ def suite_problems(settings: Settings) -> list[str]:
     """What is wrong with the suite files that are configured."""
     if not settings.nightly.suites:
         return []
+    from monitor.nightly.suite import SuiteError, read_files
+    from monitor.nightly.suite import load as load_suite
+
     try:
         load_suite(read_files(map(Path, settings.nightly.suites)))
     except SuiteError as error:

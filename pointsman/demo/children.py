@@ -5,14 +5,13 @@ Acts: starts Python modules of ours as children in their own session, so that Ct
 
 import asyncio
 import contextlib
-import ctypes
-import signal
 import sys
 from collections.abc import AsyncIterator
 
+from pointsman.with_parent import die_with_parent
+
 STARTED_S = 30.0
 STOPPED_S = 5.0
-_PR_SET_PDEATHSIG = 1
 
 
 class ChildFailed(Exception):
@@ -28,7 +27,7 @@ async def child(module: str, *arguments: str) -> AsyncIterator[int]:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
         start_new_session=True,
-        preexec_fn=_die_with_parent if sys.platform == "linux" else None,
+        preexec_fn=die_with_parent if sys.platform == "linux" else None,
     )
     try:
         yield await _port(process, module)
@@ -56,8 +55,3 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
         await process.wait()
-
-
-def _die_with_parent() -> None:
-    """Linux ends the child when we are killed without a chance to do it ourselves."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
