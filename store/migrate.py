@@ -30,7 +30,7 @@ async def upgrade(url: str) -> str:
             if there is not None and there not in known:
                 raise ValueError(f"it is at version {there}, this release knows {known[-1]} at most; start a newer one")
             if there != known[-1]:
-                await _upgrade(engine)
+                await _upgrade_waiting(url)
             return await current(engine) or ""
     finally:
         await engine.dispose()
@@ -51,6 +51,17 @@ def versions() -> list[str]:
     """The versions this release knows, oldest first: each file's name begins with its version."""
     names = (file.name for file in (files("migrations") / "versions").iterdir())
     return sorted(name.partition("_")[0] for name in names if name[0].isdigit() and name.endswith(".py"))
+
+
+async def _upgrade_waiting(url: str) -> None:
+    # Imported before the lock is taken, for which others may be waiting; and they wait longer than for any other answer.
+    import alembic.command  # noqa: F401
+
+    engine = open_engine(url, timeout_s=LOCK_WAIT_S)
+    try:
+        await _upgrade(engine)
+    finally:
+        await engine.dispose()
 
 
 async def _upgrade(engine: AsyncEngine) -> None:
