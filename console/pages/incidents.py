@@ -17,7 +17,16 @@ from console.site import Site, Visit, acts, looks
 PAGE = 100
 CSV_ROWS = 10_000
 LONGEST_MINUTES = 30 * 24 * 60.0
+LARGEST_ID = 2**31 - 1
 STATES = ("open", "over", "all")
+
+
+def _id(visit: Visit) -> int:
+    """The incident of the address. Raises KeyError for a number that no database column holds."""
+    id_ = int(visit.request.path_params["id"])
+    if id_ > LARGEST_ID:
+        raise KeyError(f"A{id_}")
+    return id_
 
 
 class IncidentPages:
@@ -80,7 +89,7 @@ class IncidentPages:
         return csv_answer("incidents", [*names, "facts"], rows)
 
     async def one(self, visit: Visit) -> Response:
-        id_ = int(visit.request.path_params["id"])
+        id_ = _id(visit)
         found = await self._room.incident(id_)
         if found is None:
             raise KeyError(f"A{id_}")
@@ -110,7 +119,7 @@ class IncidentPages:
         return await self._act(visit, "close", text, lambda id_: self._room.close(id_, visit.actor, text))
 
     async def _act(self, visit: Visit, action: str, text: str, act: Callable[[int], Awaitable[bool]]) -> Response:
-        id_ = int(visit.request.path_params["id"])
+        id_ = _id(visit)
         await self._audit.record(
             actor=visit.actor,
             action=f"{action}_incident",

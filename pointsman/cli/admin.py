@@ -6,13 +6,13 @@ The very first token is made at the first start (pointsman/admin_token.py); thes
 from pathlib import Path
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from base.clock import SystemClock
 from console.access import Role
 from pointsman.cli.check import DEFAULT_FILE
 from pointsman.cli.local_sql import with_sql
+from pointsman.cli.tables import print_table
 from store.sql_admin_tokens import SqlAdminTokens
 
 app = typer.Typer(no_args_is_help=True, help="Admin tokens with roles: create, list, revoke.")
@@ -41,7 +41,7 @@ def list_tokens(revoked: bool = typer.Option(False, help="Revoked ones too."), c
     table = Table("id", "name", "role", "token ends in", "revoked")
     for row in with_sql(config, lambda engine: SqlAdminTokens(engine).tokens(revoked=revoked)):
         table.add_row(row.id, row.name, row.role.value, row.hint, "yes" if row.revoked_at else "")
-    Console().print(table)
+    print_table(table)
 
 
 @app.command()

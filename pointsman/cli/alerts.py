@@ -7,14 +7,14 @@ from urllib.parse import quote, urlencode
 from zoneinfo import ZoneInfo
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from pointsman.cli.asking import TokenOption, UrlOption, asked
+from pointsman.cli.tables import print_table
 
 app = typer.Typer(no_args_is_help=True, help="Alerts: list, take, silence; test the channels.")
 ReasonOption: str = typer.Option("taken", help="For the audit log.")
-ActorOption: str = typer.Option("", "--as", help="Who you are, where several share one token.")
+ActorOption: str = typer.Option("", "--as", "--actor", help="Who you are, where several share one token.")
 JsonOption: bool = typer.Option(False, "--json", help="As JSON, moments in seconds since the epoch.")
 
 
@@ -41,7 +41,7 @@ def list_alerts(
         told = "yes" if row["announced"] else "not yet"
         since = moment(row["opened_at"])
         out.add_row(row["ref"], row["kind"], about, row["stage"], row["state"] + held, since, told, row["acked_by"])
-    Console().print(out)
+    print_table(out)
 
 
 @app.command()
@@ -63,8 +63,8 @@ def show(
     out = Table("at", "what", "who", "words")
     for event in told["events"]:
         out.add_row(moment(event["at"]), event["event"], event["actor"], event["text"])
-    Console().print(out)
-    Console().print(_letters(told["deliveries"]))
+    print_table(out)
+    print_table(_letters(told["deliveries"]))
 
 
 @app.command()
@@ -159,7 +159,7 @@ def silences(
         names = ("kind", "model", "subject", "scene")
         what = ", ".join(f"{name}={row[name]}" for name in names if row[name]) or "everything"
         out.add_row(str(row["id"]), row["state"], what, row["author"], row["reason"], moment(row["ends_at"]))
-    Console().print(out)
+    print_table(out)
 
 
 @app.command()
@@ -169,7 +169,7 @@ def channels(url: str = UrlOption, token: str = TokenOption) -> None:
     for row in asked("GET", url, "/admin/alert-channels", token)["channels"]:
         counts = (str(row["posts_last_minute"]), str(row["waiting"]))
         out.add_row(row["name"], row["kind"], row["state"], row["backup"], *counts, row["detail"])
-    Console().print(out)
+    print_table(out)
 
 
 @app.command()
@@ -182,7 +182,7 @@ def deliveries(
 ) -> None:
     """What was sent where, newest first."""
     query = urlencode({"state": state, "channel": channel, "limit": limit})
-    Console().print(_letters(asked("GET", url, f"/admin/deliveries?{query}", token)["deliveries"]))
+    print_table(_letters(asked("GET", url, f"/admin/deliveries?{query}", token)["deliveries"]))
 
 
 @app.command()

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TypeVar
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from base.clock import SystemClock
@@ -22,6 +21,7 @@ from monitor.nightly.compare import interval
 from monitor.nightly.records import Baseline, RunState
 from pointsman.assemble import StartError, open_sql
 from pointsman.cli.check import DEFAULT_FILE, settings_or_exit
+from pointsman.cli.tables import print_table
 from pointsman.settings import Settings
 from store.sql_evals import SqlEvals
 
@@ -78,7 +78,7 @@ def show(config: Path = ConfigOption) -> None:
             one.run_id,
             one.note,
         )
-    Console().print(table)
+    print_table(table)
 
 
 @app.command()
@@ -91,7 +91,7 @@ def runs(limit: int = typer.Option(20, min=1), config: Path = ConfigOption) -> N
         table.add_row(
             one.id, _moment(one.started_at), state, one.suite_version, prompts, ", ".join(one.models), one.detail
         )
-    Console().print(table)
+    print_table(table)
 
 
 def _moment(at: float) -> str:

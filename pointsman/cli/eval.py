@@ -32,6 +32,7 @@ from monitor.nightly.shapes import Lure
 from monitor.nightly.suite import Suite, SuiteError, of_lures, sample
 from pointsman.assemble import StartError, open_sql
 from pointsman.cli.check import DEFAULT_FILE, settings_or_exit
+from pointsman.cli.tables import print_table
 from pointsman.network import way_to_vendors
 from pointsman.nightly import UnknownModel, evaluation_of, policy_of, suite_of, targets_of
 from pointsman.settings import Settings
@@ -129,9 +130,9 @@ async def _dry(asked: Wanted) -> int:
     typer.echo(
         f"suite {asked.suite.name} {asked.suite.version}: {len(asked.suite.prompts)} of {asked.suite.whole} prompts"
     )
-    Console().print(_estimate_table(estimates, asked.policy.currency))
+    print_table(_estimate_table(estimates, asked.policy.currency))
     if any(estimate.cost is None for estimate in estimates):
-        typer.echo("no cost is told for models without nightly.prices")
+        typer.echo("no cost is told for models without a price (models.NAME.price or nightly.prices)")
     return 0
 
 

@@ -14,7 +14,7 @@ def force(
     mode: Mode = typer.Argument(help="auto, observe, forced_open or forced_normal."),
     reason: str = typer.Option(..., help="For the audit log; three characters or more."),
     minutes: float | None = typer.Option(None, min=1, max=7 * 24 * 60, help="How long a forced mode lasts; an hour."),
-    actor: str = typer.Option("", help="Who you are, where the token is shared."),
+    actor: str = typer.Option("", "--as", "--actor", help="Who you are, where the token is shared."),
     url: str = UrlOption,
     token: str = TokenOption,
     as_json: bool = typer.Option(False, "--json", help="The model's state as JSON."),

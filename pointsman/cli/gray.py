@@ -4,10 +4,10 @@ import json
 from typing import Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from pointsman.cli.asking import TokenOption, UrlOption, asked
+from pointsman.cli.tables import print_table
 
 app = typer.Typer(invoke_without_command=True, help="Gray releases: list them, start and move one, read its report.")
 ModelArgument = typer.Argument(help="The model whose sessions are shared.")
@@ -28,7 +28,7 @@ def gray(
     if as_json:
         typer.echo(json.dumps(releases, ensure_ascii=False, indent=2))
     else:
-        Console().print(table(releases))
+        print_table(table(releases))
 
 
 @app.command()
@@ -105,7 +105,7 @@ def history(
 ) -> None:
     """Releases of the past, newest first."""
     path = "/admin/gray/history" + (f"?model={model}" if model else "")
-    Console().print(table(asked("GET", url, path, token)["releases"]))
+    print_table(table(asked("GET", url, path, token)["releases"]))
 
 
 def table(releases: list[dict[str, Any]]) -> Table:

@@ -6,10 +6,10 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from pointsman.cli.asking import TokenOption, UrlOption, asked
+from pointsman.cli.tables import print_table
 
 app = typer.Typer(invoke_without_command=True, help="Clock jobs: list them, or run one now.")
 
@@ -28,7 +28,7 @@ def jobs(
     if as_json:
         typer.echo(json.dumps(told["jobs"], ensure_ascii=False, indent=2))
     else:
-        Console().print(table(told["jobs"]))
+        print_table(table(told["jobs"]))
 
 
 @app.command()
@@ -55,7 +55,7 @@ def history(
     for row in asked("GET", url, f"/admin/jobs/{name}?limit={limit}", token)["runs"]:
         ended = moment(row["ended_at"], "")
         out.add_row(row["slot"], row["state"], str(row["tries"]), moment(row["started_at"], ""), ended, row["detail"])
-    Console().print(out)
+    print_table(out)
 
 
 def table(rows: list[dict[str, Any]]) -> Table:

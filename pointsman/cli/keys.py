@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from base.clock import SystemClock
 from pointsman.cli.check import DEFAULT_FILE, settings_or_exit
 from pointsman.cli.local_sql import with_sql
+from pointsman.cli.tables import print_table
 from store.sql_keys import AppKey, SqlKeys
 
 app = typer.Typer(no_args_is_help=True, help="App keys: create, list, revoke.")
@@ -59,7 +59,7 @@ def list_keys(revoked: bool = typer.Option(False, help="Revoked ones too."), con
     for row in rows:
         routes = "all" if row.routes is None else ", ".join(row.routes)
         table.add_row(row.id, row.app, row.hint, routes, limits_of(row), "yes" if row.revoked_at else "")
-    Console().print(table)
+    print_table(table)
 
 
 @app.command()

@@ -26,6 +26,7 @@ from monitor.report.html import moment, render
 from monitor.report.words import STANDINGS, name_of
 from pointsman.assemble import StartError, open_sql
 from pointsman.cli.check import DEFAULT_FILE, settings_or_exit
+from pointsman.cli.tables import print_table
 from pointsman.nightly import evaluation_of, policy_of
 from pointsman.reporting import made_report
 from pointsman.settings import Settings
@@ -66,7 +67,7 @@ def list_reports(limit: int = typer.Option(30, min=1), config: Path = ConfigOpti
     table = Table("day", "made", "run")
     for entry in _with_engine(settings, lambda engine: SqlReports(engine).reports(limit)):
         table.add_row(entry.day, moment(entry.at, settings.monitor.timezone), entry.run_id)
-    Console().print(table)
+    print_table(table)
 
 
 @app.command()

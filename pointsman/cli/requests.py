@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pointsman.cli.asking import TokenOption, UrlOption, asked
+from pointsman.cli.tables import print_table
 
 HOUR_S = 3_600
 
@@ -39,7 +40,7 @@ def requests(
     if trouble:
         query["trouble"] = "true"
     rows = asked("GET", url, f"/admin/requests?{urlencode(query)}", token)["requests"]
-    typer.echo(_json(rows)) if as_json else Console().print(table(rows))
+    typer.echo(_json(rows)) if as_json else print_table(table(rows))
 
 
 def table(rows: list[dict[str, Any]]) -> Table:
@@ -63,14 +64,14 @@ def table(rows: list[dict[str, Any]]) -> Table:
 
 def _show(told: dict[str, Any]) -> None:
     row, console = told["request"], Console()
-    console.print(table([row]))
+    print_table(table([row]))
     tries = Table("attempt", "began", "took", "went", "held back")
     for one in row["attempts"]:
         went = one["loop_class"] or one["fault"] or "well"
         began = "" if one["begun_ms"] is None else f"{one['begun_ms']} ms"
         cells = (one["model"], began, f"{one['elapsed_ms']} ms", went, str(one["suppressed_chars"] or ""))
         tries.add_row(*(Text(cell) for cell in cells))
-    console.print(tries)
+    print_table(tries)
     for failed in told["failed"]:
         console.print(Text(f"{failed['model']}, not shown to the user: {failed['loop_class'] or failed['fault']}"))
         console.print(Text(failed["excerpt"]), soft_wrap=True)

@@ -11,7 +11,7 @@ from pointsman.cli.asking import TokenOption, UrlOption, asked
 def reset(
     model: str = typer.Argument(help="The model, as `status` lists it."),
     reason: str = typer.Option(..., help="For the audit log; three characters or more."),
-    actor: str = typer.Option("", help="Who you are, where the token is shared."),
+    actor: str = typer.Option("", "--as", "--actor", help="Who you are, where the token is shared."),
     url: str = UrlOption,
     token: str = TokenOption,
     as_json: bool = typer.Option(False, "--json", help="The model's state as JSON."),

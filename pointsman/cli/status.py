@@ -4,12 +4,12 @@ import json
 from typing import Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from breaker.levels import Reason
 from pointsman.cli.asking import TokenOption, UrlOption, asked
+from pointsman.cli.tables import print_table
 
 
 def status(
@@ -25,7 +25,7 @@ def status(
     elif as_json:
         typer.echo(json.dumps(told, ensure_ascii=False, indent=2))
     else:
-        Console().print(fleet_table(told["models"]))
+        print_table(fleet_table(told["models"]))
     if told["store_down"]:
         typer.echo("the store does not answer: this is the last known state", err=True)
 

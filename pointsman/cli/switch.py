@@ -4,11 +4,11 @@ import json
 from typing import Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from base.switch import SwitchMode
 from pointsman.cli.asking import TokenOption, UrlOption, asked
+from pointsman.cli.tables import print_table
 
 app = typer.Typer(invoke_without_command=True, help="Switches over routes and the fleet: list them, set one.")
 
@@ -30,7 +30,7 @@ def switch(
     if not told["switches"]:
         typer.echo("no switch is set")
         return
-    Console().print(_table(told))
+    print_table(_table(told))
 
 
 @app.command("set")

@@ -107,6 +107,7 @@ async def test_an_incident_is_listed_shown_in_words_and_taken() -> None:
         await browser.login("pma-operator", "Li")
         text = (await browser.get("/incidents")).text
         assert "A7" in text and "critical" in text and "refuses us" in text and "vendor works" in text
+        assert (await browser.get("/incidents/99999999999999999999999")).status_code == 404
         one = (await browser.get("/incidents/7")).text
         assert "Level moved: &lt;i&gt;alpha" in one and "L3 open" in one and "Stuck" in one and "epoch" not in one
         assert (
