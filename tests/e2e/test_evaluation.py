@@ -167,4 +167,4 @@ async def test_a_dry_run_asks_nobody_and_tells_the_cost(tmp_path: Path) -> None:
         assert process.returncode == 0, err.decode()
         assert upstream.requests == []
         assert "30 of 30 prompts" in out.decode()
-        assert "no cost is told for models without nightly.prices" in out.decode()
+        assert "no cost is told for models without a price" in out.decode()
