@@ -5,7 +5,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -19,8 +19,8 @@ from monitor.jobs import Run as Slot
 from monitor.nightly.asking import Asking, Progress, Target
 from monitor.nightly.night import NightlyRuns, asked_version, begun, tell
 from monitor.nightly.policy import NightlyPolicy, Price
-from monitor.nightly.ports import Asks
-from monitor.nightly.records import Result, RunState, Trigger
+from monitor.nightly.ports import Asks, Runs
+from monitor.nightly.records import Result, Run, RunState, Trigger
 from monitor.nightly.suite import Suite, builtin, load, read_files
 from pointsman.assemble import Service
 from pointsman.reporting import keep_report
@@ -105,23 +105,36 @@ def evaluate_job(service: Service) -> Job:
     async def work(slot: Slot) -> None:
         # Half a second of parsing: not in the loop that serves clients.
         suite, targets = await asyncio.to_thread(suite_of, policy), targets_of(settings)
-        run_id = f"nightly-{slot.slot}"
-        run = await evaluation.runs.begin(begun(run_id, Trigger.NIGHTLY, suite, targets, policy, clock.now_s()))
-        if run.state is not RunState.RUNNING:
+        fresh = begun(f"nightly-{slot.slot}", Trigger.NIGHTLY, suite, targets, policy, clock.now_s())
+        run = await taken_up(evaluation.runs, fresh, clock.now_s())
+        if run is None:
             return
-        if run.suite_version != asked_version(suite, policy.parameters):
-            # The suite was changed in the middle: what was answered belongs to another one, so the run begins anew.
-            await evaluation.runs.finish(run.id, RunState.FAILED, clock.now_s(), "the suite was changed in the middle")
-            fresh = begun(f"{run_id}-{suite.version}", Trigger.NIGHTLY, suite, targets, policy, clock.now_s())
-            run = await evaluation.runs.begin(fresh)
         # A model that was added since the run began is asked from the next night on.
         night = await evaluation.nightly.ask(run, suite, [t for t in targets if t.model in run.models])
         await tell(night, service.evidence, service.desk, clock.now_s())
         await keep_report(night, service.engine, policy, settings.monitor.timezone, clock)
         await evaluation.nightly.finish(night)
         await evaluation.runs.forget(clock.now_s() - policy.kept_days * DAY_S)
+        await evaluation.runs.forget_texts(clock.now_s() - policy.replies_days * DAY_S)
 
     return Job(name="evaluate", cron=Cron(policy.evaluate, settings.monitor.timezone), work=work, limit_s=LIMIT_S)
+
+
+async def taken_up(runs: Runs, fresh: Run, now_s: float) -> Run | None:
+    """The slot's run: new, or one that was cut short; None when it has ended. Raises StoreUnavailable.
+
+    Where the suite, the parameters or the detector was changed in the middle, what was answered belongs to another
+    measurement: that run ends as failed, and one under a longer name begins anew.
+    """
+    run = await runs.begin(fresh)
+    if _measures(run) != _measures(fresh) and run.state is not RunState.DONE:
+        await runs.finish(run.id, RunState.FAILED, now_s, "the suite or the detector was changed in the middle")
+        run = await runs.begin(replace(fresh, id=f"{fresh.id}-{fresh.suite_version}-{fresh.detector_version}"[:64]))
+    return run if run.state is RunState.RUNNING else None
+
+
+def _measures(run: Run) -> tuple[str, str]:
+    return run.suite_version, run.detector_version
 
 
 def _made_safe(body: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -184,5 +184,13 @@ class SqlEvals:
                 )
         return gone.rowcount
 
+    async def forget_texts(self, before: float) -> int:
+        """Empty the texts of answers of before then that did not repeat themselves; how many."""
+        c = eval_result.c
+        old = update(eval_result).where(c.at < before, c.ill.is_(False), c.reply != "").values(asked="", reply="")
+        with answered():
+            async with self._engine.begin() as connection:
+                return (await connection.execute(old)).rowcount
+
 
 _runs: type[Runs] = SqlEvals

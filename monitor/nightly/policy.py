@@ -62,9 +62,10 @@ class NightlyPolicy(Part):
     currency: Annotated[str, Field(min_length=1, max_length=8)] = "CNY"
     parameters: dict[str, Any] = Field(default_factory=dict)  # request fields laid over each call, such as temperature
     timeout_s: Annotated[float, Field(gt=0, le=3_600)] = 180.0  # of one reply: long texts on slow models
-    keep_replies: KeptReplies = KeptReplies.DEGENERATE
+    keep_replies: KeptReplies = KeptReplies.ALL
     min_judged: Annotated[int, Field(ge=1)] = 400  # fewer judged replies are compared with no baseline
-    kept_days: Annotated[int, Field(ge=1, le=3_650)] = 90  # runs and their replies; baselines and reports stay
+    kept_days: Annotated[int, Field(ge=1, le=3_650)] = 90  # runs and their answers; baselines and reports stay
+    replies_days: Annotated[int, Field(ge=1, le=3_650)] = 14  # text of answers that did not repeat: 1 MB a model-night
 
     @model_validator(mode="after")
     def _crons(self) -> Self:

@@ -193,6 +193,9 @@ async def _begin(runs: SqlEvals, asked: Wanted, run_id: str, clock: Clock, *, re
         raise NotResumable(
             f"run {run_id} asked something else ({', '.join(kept.models)}; {kept.prompts} prompts): {told}"
         )
+    if kept.detector_version != fresh.detector_version:
+        told = f"by detector {kept.detector_version}, this is {fresh.detector_version}: begin a new run"
+        raise NotResumable(f"run {run_id} was judged {told}")
     return kept
 
 

@@ -2,11 +2,15 @@
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from breaker.seen import Tally
 from monitor.nightly.records import RunState, Trigger
+from pointsman.kept_reports import KeptReports
+from pointsman.nightly import taken_up
+from store.sql_eval_results import Only, SqlEvalResults
 from store.sql_evals import SqlEvals
 from store.sql_reports import SqlReports
 from tests.support.evals import RUN, baseline, result
@@ -93,6 +97,97 @@ async def test_old_runs_go_but_not_those_a_baseline_stands_on(engine: AsyncEngin
     assert await evals.forget(before=50.0) == 1
     assert [run.id for run in await evals.runs()] == ["r0"]
     assert len(await evals.results("r0")) == 1
+
+
+async def test_texts_of_good_answers_go_first_and_their_figures_stay(engine: AsyncEngine) -> None:
+    evals = SqlEvals(engine)
+    rows = [FULL, result(2, reply="fine", asked="q", reply_chars=4), result(3, reply="new", asked="q", at=90.0)]
+    await evals.add(rows)
+    assert await evals.forget_texts(before=50.0) == 1
+    assert [(one.reply, one.asked, one.reply_chars) for one in await evals.results("r1")] == [
+        (FULL.reply, FULL.asked, FULL.reply_chars),
+        ("", "", 4),
+        ("new", "q", 0),
+    ]
+    assert await evals.forget_texts(before=50.0) == 0
+
+
+async def test_answers_are_looked_through_page_by_page_the_sick_ones_first(engine: AsyncEngine) -> None:
+    await SqlEvals(engine).add(
+        [
+            result(1),
+            result(2, lure="code", parsed=True, schema_ok=True, content_ok=False),
+            replace(FULL, prompt_id="p3"),
+            result(4, counted=False, ill=True, fault="timeout"),
+            result(1, model="b", parsed=True, schema_ok=True, content_ok=True),
+            replace(result(9), run_id="another"),
+        ]
+    )
+    looked = SqlEvalResults(engine)
+
+    async def seen(**asked: Any) -> list[tuple[str, str]]:
+        return [(one.model, one.prompt_id) for one in await looked.page("r1", **asked)]
+
+    assert await seen() == [("a", "p3"), ("a", "p1"), ("a", "p2"), ("a", "p4"), ("b", "p1")]
+    assert await seen(limit=2, offset=1) == [("a", "p1"), ("a", "p2")]
+    assert await seen(only=Only.ILL) == [("a", "p3")]
+    assert await seen(only=Only.WRONG) == [("a", "p3"), ("a", "p2")]
+    assert await seen(only=Only.UNJUDGED) == [("a", "p4")]
+    assert await seen(model="b") == [("b", "p1")]
+    assert await seen(lure="code") == [("a", "p2")]
+    assert await looked.one("r1", "a", "p3", 1) == replace(FULL, prompt_id="p3")
+    assert await looked.one("r1", "a", "p3", 2) is None
+    first, second = await looked.models("r1")
+    assert (first.model, first.asked, first.judged, first.ill) == ("a", 4, 3, 1)
+    assert (first.json_asked, first.json_valid, first.json_right) == (2, 1, 0)
+    assert (second.model, second.json_right) == ("b", 1)
+
+
+async def test_the_console_is_shown_every_field_of_an_answer(engine: AsyncEngine) -> None:
+    evals = SqlEvals(engine)
+    await evals.begin(RUN)
+    await evals.add([FULL, result(2)])
+    shown = KeptReports(engine=engine)
+    run = await shown.run("r1")
+    assert run is not None and (run.models, run.prompts, run.trigger) == (("a", "b"), 8, "nightly")
+    assert await shown.run("none") is None
+    (ill,) = await shown.results("r1", only="ill")
+    assert (ill.asked, ill.reply, ill.metrics, ill.parameters) == (
+        FULL.asked,
+        FULL.reply,
+        FULL.metrics,
+        FULL.parameters,
+    )
+    assert len(await shown.results("r1", only="a word nobody knows")) == 2
+    assert await shown.result("r1", "a", "p1", 1) == ill
+    assert await shown.result("r1", "a", "p1", 7) is None
+    (model,) = await shown.models("r1")
+    assert (model.judged, model.ill) == (2, 1)
+
+
+async def test_a_night_whose_measure_changed_in_the_middle_begins_anew_and_ends_once(engine: AsyncEngine) -> None:
+    evals = SqlEvals(engine)
+    first = await taken_up(evals, RUN, 1.0)
+    assert first is not None and await taken_up(evals, RUN, 2.0) == first
+    stricter = replace(RUN, detector_version="2")
+    anew = await taken_up(evals, stricter, 3.0)
+    assert anew is not None and anew.id == "r1-s1-2"
+    kept = await evals.run("r1")
+    assert kept is not None and (kept.state, kept.detail) == (
+        RunState.FAILED, "the suite or the detector was changed in the middle"
+    )  # fmt: skip
+    # Whoever takes the slot up after that goes on with the new run, and ends it once.
+    assert await taken_up(evals, stricter, 4.0) == anew
+    await evals.finish(anew.id, RunState.DONE, 5.0)
+    assert await taken_up(evals, stricter, 6.0) is None
+
+
+async def test_a_night_that_ended_is_not_asked_again_by_another_measure(engine: AsyncEngine) -> None:
+    evals = SqlEvals(engine)
+    await evals.begin(RUN)
+    await evals.finish(RUN.id, RunState.DONE, 2.0)
+    assert await taken_up(evals, replace(RUN, detector_version="2"), 3.0) is None
+    assert len(await evals.runs()) == 1
 
 
 async def test_one_report_is_kept_for_each_day(engine: AsyncEngine) -> None:
