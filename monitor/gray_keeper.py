@@ -1,7 +1,8 @@
 """Watches the gray releases and carries out what is decided: reads both arms, writes the document, tells people.
 
 Acts: over the documents, their archive, the counts and the desk; decisions are gray.py's and gray_commands.py's.
-Every write is a compare-and-set, so two leaders, or a leader and a person, cannot both move a release.
+Every write is a compare-and-set, so two leaders, or a leader and a person, cannot both move a release. What a leader writes
+carries its fence: one that lost the lease and does not know it is refused from its successor's first write on.
 """
 
 import contextlib
@@ -76,17 +77,20 @@ class GrayKeeper:
 
     # -- the leader's tick ----------------------------------------------------------------------------------------
 
-    async def tick(self) -> None:
-        """Look at every release once. Raises StoreUnavailable where the documents themselves cannot be read."""
+    async def tick(self, fence: int = 0) -> None:
+        """Look at every release once, as the leader under `fence`. Raises StoreUnavailable where the documents themselves
+        cannot be read."""
         documents = dict(await self._store.load(tuple(self._models)))
-        for model in await self._put_back(documents):
+        for model in await self._put_back(documents, fence):
             documents.update(await self._store.load([model]))
         for release in documents.values():
+            if release.fence > fence:
+                continue  # a later leader has it
             if release.stage.active:
-                release = await self._look(release)
+                release = await self._look(release, fence)
             await self._tell(release)
 
-    async def _look(self, here: GrayRelease) -> GrayRelease:
+    async def _look(self, here: GrayRelease, fence: int) -> GrayRelease:
         now_s = self._clock.now_s()
         read = here
         try:
@@ -102,6 +106,7 @@ class GrayKeeper:
             return here
         if moved is read:
             moved = read.changed()  # counts alone
+        moved = replace(moved, fence=fence)
         return moved if await self._store.compare_and_set(moved, here.epoch) else here
 
     async def _read(self, here: GrayRelease, now_s: float) -> GrayRelease:
@@ -127,7 +132,7 @@ class GrayKeeper:
     def _levels(self, here: GrayRelease) -> Around:
         return Around(stable=_level(self._snapshot(here.model)), candidate=_level(self._snapshot(here.candidate)))
 
-    async def _put_back(self, documents: Mapping[str, GrayRelease]) -> list[str]:
+    async def _put_back(self, documents: Mapping[str, GrayRelease], fence: int) -> list[str]:
         """Releases whose document Redis lost, put back from the archive; looked for once a minute."""
         missing = [model for model in self._models if model not in documents]
         minute = int(self._clock.now_s() // MINUTE_S)
@@ -136,7 +141,7 @@ class GrayKeeper:
         self._searched = minute
         put = []
         for model, kept in (await self._archive.latest(missing)).items():
-            if kept.split > 0.0 and await self._store.compare_and_set(kept, 0):
+            if kept.split > 0.0 and await self._store.compare_and_set(replace(kept, fence=max(fence, kept.fence)), 0):
                 log.warning("gray release of %s: its document was lost and is put back", model)
                 put.append(model)
         return put
@@ -159,9 +164,20 @@ class GrayKeeper:
     # -- commands -------------------------------------------------------------------------------------------------
 
     async def start(
-        self, model: str, candidate: str, *, version: str = "", by_itself: bool = True, actor: str, note: str
+        self,
+        model: str,
+        candidate: str,
+        *,
+        version: str = "",
+        by_itself: bool = True,
+        actor: str,
+        note: str,
+        fence: int | None = None,
     ) -> GrayRelease:
-        """Begin, or begin anew with another version. Raises KeyError (unknown model), RefusedGray, StoreUnavailable."""
+        """Begin, or begin anew with another version. `fence`: of the leader, where no person does it.
+
+        Raises KeyError (unknown model), RefusedGray, StoreUnavailable.
+        """
         wanted = version or self._models[candidate]
         self._snapshot(model)
         if (level := _level(self._snapshot(candidate))) in SHUT:
@@ -179,7 +195,7 @@ class GrayKeeper:
                 policy=self._policy, now_s=self._clock.now_s(), actor=actor, note=note,
             )  # fmt: skip
 
-        return await self._change(model, begin)
+        return await self._change(model, begin, fence)
 
     async def step(self, model: str, actor: str, note: str) -> GrayRelease:
         """As `start` raises."""
@@ -197,14 +213,15 @@ class GrayKeeper:
     async def promote(self, model: str, actor: str, note: str) -> GrayRelease:
         return await self._moved(model, lambda h, now_s: commands.promoted(h, now_s, actor, note))
 
-    async def version_changed(self, candidate: str, version: str) -> None:
+    async def version_changed(self, candidate: str, version: str, fence: int | None = None) -> None:
         """A vendor changed what runs behind a candidate: its analysis begins anew (BREAKER.md, Gray release)."""
         note = "the vendor changed the version"
         for here in (await self._store.load(tuple(self._models))).values():
             if here.candidate == candidate and here.stage.active and here.version != version:
                 again = self.start(
-                    here.model, candidate, version=version, by_itself=here.by_itself, actor="monitor", note=note
-                )
+                    here.model, candidate, version=version, by_itself=here.by_itself, actor="monitor", note=note,
+                    fence=fence,
+                )  # fmt: skip
                 with contextlib.suppress(RefusedGray):  # one of the two is sick: the tick deals with that
                     await again
 
@@ -216,11 +233,14 @@ class GrayKeeper:
 
         return await self._change(model, change)
 
-    async def _change(self, model: str, change: Callable[[GrayRelease | None], GrayRelease]) -> GrayRelease:
+    async def _change(
+        self, model: str, change: Callable[[GrayRelease | None], GrayRelease], fence: int | None = None
+    ) -> GrayRelease:
         self._snapshot(model)
         for _ in range(TRIES):
             here = (await self._store.load([model])).get(model)
-            moved = change(here)
+            # A person leads nothing: what a person does keeps the fence of the last leader.
+            moved = change(here) if fence is None else replace(change(here), fence=fence)
             if await self._store.compare_and_set(moved, here.epoch if here else 0):
                 if here is not None and here.id != moved.id:
                     await self._archive.keep(replace(here, ended_at=here.ended_at or self._clock.now_s()))

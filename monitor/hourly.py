@@ -47,10 +47,10 @@ class HourlyWatch:
         breaker: BreakerPolicy,
         policy: MonitorPolicy,
         clock: Clock,
-        on_change: Callable[[str, str], Awaitable[object]] | None = None,
+        on_change: Callable[[str, str, int], Awaitable[object]] | None = None,
     ) -> None:
         """`asked`: of each model the name that each of its endpoints is asked for; `on_change` hears of a model's new
-        version."""
+        version, and under which fence that was found."""
         self._asked, self._rollup, self._hours, self._findings = asked, rollup, hours, findings
         self._versions, self._evidence, self._desk = versions, evidence, desk
         self._breaker, self._policy, self._clock = breaker, policy, clock
@@ -64,7 +64,7 @@ class HourlyWatch:
         for model in self._asked:
             for finding in await self._of_hour(model, hour, now_s):
                 await self._tell(finding)
-            await self._look_at_versions(model, hour)
+            await self._look_at_versions(model, hour, run.fence)
             await self._end_old(model, now_s)
 
     async def _of_hour(self, model: str, hour: float, now_s: float) -> list[Finding]:
@@ -79,7 +79,7 @@ class HourlyWatch:
         scenes = scene_findings(model, hour, by_scope, now_s, self._breaker)
         return [finding for finding in (whole, parse, *scenes) if finding is not None]
 
-    async def _look_at_versions(self, model: str, hour: float) -> None:
+    async def _look_at_versions(self, model: str, hour: float, fence: int) -> None:
         names = self._asked[model]
         found = await self._versions.seen(model, hour, hour + HOUR_S, self._policy.versions_sampled)
         seen = [replace(it, asked=names[it.endpoint]) for it in found if it.endpoint < len(names)]
@@ -87,7 +87,7 @@ class HourlyWatch:
         for version in changes(known, seen):
             await self._tell(change_finding(version, known, self._policy.abnormal_s))
             if self._on_change is not None:
-                await self._on_change(model, version.name)
+                await self._on_change(model, version.name, fence)
         # Kept last: a process that dies before it has told finds the change again.
         await self._versions.keep(seen)
 

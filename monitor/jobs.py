@@ -77,11 +77,14 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tick:
-    """Idempotent work that the leader repeats every `every_s`; it has no slots and is not made up for."""
+    """Idempotent work that the leader repeats every `every_s`; it has no slots and is not made up for.
+
+    `work` is told the fence under which it is led: what it writes carries it, so that one who leads no longer is refused.
+    """
 
     name: str
     every_s: float
-    work: Callable[[], Awaitable[object]]
+    work: Callable[[int], Awaitable[object]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

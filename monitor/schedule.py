@@ -83,7 +83,7 @@ class Schedule:
             return
         if self._alarms is None:
             self._alarms = self._set_alarms()
-        self._start_ticks()
+        self._start_ticks(fence)
         await self.look()
 
     async def look(self) -> None:
@@ -226,17 +226,17 @@ class Schedule:
 
     # -- ticks and alarms -----------------------------------------------------------------------------------------
 
-    def _start_ticks(self) -> None:
+    def _start_ticks(self, fence: int) -> None:
         now_s = self._clock.monotonic_s()
         for tick in self._ticks.values():
             name = f"tick {tick.name}"
             if name not in self._running and now_s - self._ticked.get(name, float("-inf")) >= tick.every_s:
                 self._ticked[name] = now_s
-                self._running[name] = asyncio.create_task(self._tick(name, tick), name=name)
+                self._running[name] = asyncio.create_task(self._tick(name, tick, fence), name=name)
 
-    async def _tick(self, name: str, tick: Tick) -> None:
+    async def _tick(self, name: str, tick: Tick, fence: int) -> None:
         try:
-            await tick.work()
+            await tick.work(fence)
         except StoreUnavailable as error:
             log.warning("%s waits: %s", name, error)
         except Exception:

@@ -62,8 +62,8 @@ def ticks_of(service: Service, complaints: FeedbackWatch) -> Sequence[Tick]:
     folding = RedisFolding(service.link, service.clock, lambda: service.guard.models)
     return (
         Tick(name="gray", every_s=graywork.TICK_S, work=graywork.gray_keeper(service).tick),
-        Tick(name="complaints", every_s=feedbackwork.TICK_S, work=complaints.tick),
-        Tick(name="folding", every_s=60.0, work=folding.fold),
+        Tick(name="complaints", every_s=feedbackwork.TICK_S, work=lambda _fence: complaints.tick()),
+        Tick(name="folding", every_s=60.0, work=lambda _fence: folding.fold()),
     )
 
 

@@ -17,7 +17,7 @@ from monitor.cron import Cron
 from monitor.jobs import Job
 from monitor.jobs import Run as Slot
 from monitor.nightly.asking import Asking, Progress, Target
-from monitor.nightly.night import NightlyRuns, asked_version, begun, tell
+from monitor.nightly.night import NightlyRuns, begun, tell
 from monitor.nightly.policy import NightlyPolicy, Price
 from monitor.nightly.ports import Asks, Runs
 from monitor.nightly.records import Result, Run, RunState, Trigger

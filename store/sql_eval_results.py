@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sqlalchemy import ColumnElement, Integer, and_, case, cast, func, or_, select
+from sqlalchemy import ColumnElement, Integer, and_, case, cast, func, select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from monitor.nightly.records import Result
@@ -64,11 +64,15 @@ class SqlEvalResults:
         c = eval_result.c
         query = (
             select(eval_result)
-            .where(c.run_id == run_id, or_(not model, c.model == model), or_(not lure, c.lure == lure))
+            .where(c.run_id == run_id)
             .order_by(case((_ILL, 0), else_=1), c.model, c.prompt_id, c.round)
             .limit(limit)
             .offset(offset)
         )
+        if model:
+            query = query.where(c.model == model)
+        if lure:
+            query = query.where(c.lure == lure)
         if only is not None:
             query = query.where(_ONLY[only])
         with answered():

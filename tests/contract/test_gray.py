@@ -230,19 +230,48 @@ async def test_two_leaders_and_a_person_at_once_move_it_once(world: World) -> No
     assert [event.reason for event in release.events].count(GrayReason.OPERATOR) == 1
 
 
+async def test_a_leader_of_a_lower_fence_moves_nothing_that_a_later_one_has_written(world: World) -> None:
+    await world.start()
+    late = world.another()
+    await world.pass_(5)
+    world.clock.tick(60.0)
+    await world.keeper.tick(fence=7)
+    assert (await world.kept()).fence == 7
+    before = await world.kept()
+    world.counts.fails = True
+    for _ in range(6):
+        world.clock.tick(60.0)
+        await late.tick(fence=6)
+    # It would have paused the release: its source failed a fifth time.
+    assert await world.kept() == before
+    assert world.told == []
+    world.counts.fails = False
+    # A person leads nothing and is let through, whatever leader wrote last; the fence stays.
+    assert (await late.pause("a", "ann", "look")).fence == 7
+    await late.version_changed("a2", "gpt-2-0131", fence=8)
+    assert ((await world.kept()).fence, (await world.kept()).version) == (8, "gpt-2-0131")
+
+
+async def test_the_store_itself_refuses_a_lower_fence(store: GrayStore) -> None:
+    release = GrayRelease(model="a", candidate="a2", version="v2", id="r1", epoch=1, fence=7)
+    assert await store.compare_and_set(release, 0)
+    assert not await store.compare_and_set(release.changed(fence=6), 1)
+    assert await store.compare_and_set(release.changed(fence=7), 1)
+
+
 async def test_a_release_survives_a_redis_that_was_emptied(world: World, link: RedisLink) -> None:
     await world.start()
     await world.pass_(20)
     before = await world.kept()
     await link.ask(lambda client: client.flushall())
     world.clock.tick(60.0)
-    await world.keeper.tick()
-    assert (await world.kept()).id == before.id
+    await world.keeper.tick(fence=3)
+    assert ((await world.kept()).id, (await world.kept()).fence) == (before.id, 3)
     assert (await world.kept()).gray == before.gray
     await world.keeper.stop("a", "ann", "enough")
     await link.ask(lambda client: client.flushall())
     world.clock.tick(60.0)
-    await world.keeper.tick()
+    await world.keeper.tick(fence=3)
     assert await world.store.load(["a"]) == {}
 
 

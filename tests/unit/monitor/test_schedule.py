@@ -279,16 +279,19 @@ async def test_what_a_person_started_is_not_tried_again(fleet: Fleet) -> None:
 
 async def test_ticks_run_in_the_leader_alone_and_outlive_their_failures(fleet: Fleet) -> None:
     ticked: list[float] = []
+    fences: set[int] = set()
 
-    async def work() -> None:
+    async def work(fence: int) -> None:
         ticked.append(fleet.clock.now_s())
+        fences.add(fence)
         raise ValueError("odd") if len(ticked) % 2 else StoreUnavailable("gone")
 
     fleet.ticks = [Tick(name="gray", every_s=5.0, work=work)]
-    await fleet.start("a")
+    leads = await fleet.start("a")
     await fleet.start("b")
     await fleet.clock.advance(60.0)
     assert 12 <= len(ticked) <= 14
+    assert fences == {leads.leader.fence}
 
 
 async def test_a_row_from_another_clock_does_not_stop_the_job_for_ever(fleet: Fleet) -> None:
