@@ -15,12 +15,15 @@ import pytest
 
 from tests.support.crowd import Crowd, Seen
 from tests.support.deployment import Deployment, deployed, rows
+from tests.support.invariants import SEVERITY, counts_are_exact, moves_are_a_chain, only_without_another, watch_routes
 from tests.support.postgres import NotHere
 
 SECONDS = float(os.environ.get("POINTSMAN_CHAOS_S", "120"))
 CLIENTS = 6
 LOST_WITH_A_ROUTER = 60
 """Call rows a router may take with it when killed: those of its last half second that were not yet written or spooled."""
+AGREED_S = 5.0
+MOVES = "SELECT model, epoch, from_level, to_level, at, reasons FROM transition ORDER BY at"
 SPELLS = ("stuck", "phrase_loop", "sentence_loop", "empty", "500", "cut", "hang", "garbage", "recover")
 
 
@@ -121,16 +124,22 @@ async def test_whatever_is_killed_no_request_is_lost_and_no_loop_is_shown(tmp_pa
             seen, chaos = Seen(), Chaos(deployment, Random(seed))
             crowd = Crowd(deployment.routers, Random(seed + 1), seen, pause_s=0.05)
             walkers = [asyncio.create_task(crowd.walk()) for _ in range(CLIENTS)]
+            watcher = asyncio.create_task(watch_routes(deployment, crowd.until, seen.faults))
             await chaos.run(SECONDS)
             crowd.until.set()
             await asyncio.gather(*walkers)
+            stood = await watcher
             print(f"{seen.count} answers, {seen.moved} moved, {seen.hung_up} hung up, {dict(seen.served)}")
-            print(f"slowest {seen.slowest_s:.1f} s; {len(chaos.story)} faults")
+            print(f"slowest {seen.slowest_s:.1f} s; {len(chaos.story)} faults; {len(seen.broken)} streams broke off")
             assert seen.count > SECONDS, chaos.story
             assert not seen.faults, (seen.faults[:10], chaos.story)
+            only_without_another(seen.broken, stood)
+            did, kept = await counts_are_exact(deployment, LOST_WITH_A_ROUTER)
+            print(f"judged by the living {did}, kept {kept}")
             await _every_answer_is_on_record(deployment, seen)
-            await _moves_are_a_chain(deployment)
-            await _counts_are_the_truth(deployment)
+            moves = await moves_are_a_chain(deployment)
+            print(f"{moves} transitions, {len(deployment.robot.received)} messages")
+            await _routers_agree(deployment)
     except NotHere as why:
         pytest.skip(f"NOT RUN: postgres, {why}")
 
@@ -150,25 +159,18 @@ async def _every_answer_is_on_record(deployment: Deployment, seen: Seen) -> None
     assert len(lost) <= deaths * LOST_WITH_A_ROUTER
 
 
-async def _moves_are_a_chain(deployment: Deployment) -> None:
-    """Each model's transitions: one per epoch, and each begins where the last one ended."""
-    moves = await rows(
-        deployment.postgres.url, "SELECT model, epoch, from_level, to_level FROM transition ORDER BY model, epoch"
-    )
-    print(f"{len(moves)} transitions, {len(deployment.robot.received)} messages")
-    pairs = [(move[0], move[1]) for move in moves]
-    assert len(set(pairs)) == len(pairs)
-
-
-async def _counts_are_the_truth(deployment: Deployment) -> None:
-    """After fresh requests alone, the routers tell the same levels and the store the same sums."""
+async def _routers_agree(deployment: Deployment) -> None:
+    """After fresh requests alone, the routers tell the same levels, a few polls after the last move at the latest."""
     async with httpx.AsyncClient(timeout=30) as client:
         for router in deployment.routers:
             body = {"model": "chat", "messages": [{"role": "user", "content": "hello"}]}
             answer = await client.post(f"{router.url}/v1/chat/completions", json=body)
             assert answer.status_code == 200
-        told = []
-        for router in deployment.routers:
-            lines = (await client.get(f"{router.url}/metrics")).text.splitlines()
-            told.append(sorted(line for line in lines if line.startswith("pointsman_model_severity{")))
-        assert told[0] == told[1] == told[2]
+        end = time.monotonic() + AGREED_S
+        while True:
+            pages = [(await client.get(f"{router.url}/metrics")).text for router in deployment.routers]
+            told = [sorted(SEVERITY.findall(page)) for page in pages]
+            if told[0] == told[1] == told[2]:
+                return
+            assert time.monotonic() < end, (told, await rows(deployment.postgres.url, MOVES))
+            await asyncio.sleep(0.2)

@@ -7,6 +7,7 @@ more of a loop than the gate may let out.
 import asyncio
 import contextlib
 import json
+import time
 from collections import Counter
 from dataclasses import dataclass, field
 from random import Random
@@ -37,6 +38,8 @@ class Seen:
     answered: dict[str, tuple[int, int]] = field(default_factory=dict)
     statuses: Counter[int] = field(default_factory=Counter)
     served: Counter[str] = field(default_factory=Counter)
+    broken: list[tuple[float, str]] = field(default_factory=list)
+    """Streams that ended honestly, with an error event: when (`time.monotonic`), and the model that had begun."""
     moved: int = 0
     hung_up: int = 0
     faults: list[str] = field(default_factory=list)
@@ -139,6 +142,11 @@ class Crowd:
                     event = json.loads(last)
                     for choice in event.get("choices", []):
                         text += choice.get("delta", {}).get("content") or ""
+        if not ended and last.startswith('{"error"'):
+            told = json.loads(last).get("pointsman", {})
+            if told.get("code") == "broken_stream" and told.get("attempts") == 1:
+                self.seen.broken.append((time.monotonic(), told["model"]))
+                return request_id
         if not ended:
             self.seen.faults.append(f"a stream ended without its end, after {len(text)} characters: {last[:400]}")
             return request_id
