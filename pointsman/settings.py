@@ -178,7 +178,7 @@ class Settings(Part):
     breaker: BreakerPolicy = BreakerPolicy()
     gate: GatePolicy = GatePolicy()
     network: NetworkSettings = NetworkSettings()
-    """The way to the vendors, and to the identity provider."""
+    """The way to the vendors, to the identity provider and to the robots."""
     alerts: AlertSettings = AlertSettings()
     monitor: MonitorPolicy = MonitorPolicy()
     gray: GrayPolicy = GrayPolicy()

@@ -20,6 +20,7 @@ from monitor.alerts.templates import Templates
 from monitor.alerts.urgent import Urgent
 from monitor.jobs import Run
 from pointsman.assemble import Service
+from pointsman.network import NetworkSettings, Way
 from store.sql_notices import SqlDossiers, SqlNotices
 from store.sql_outbox import SqlOutbox
 
@@ -45,7 +46,10 @@ class Telling:
 
 async def start_telling(service: Service) -> Telling:
     """Decide and send in the background until the service closes."""
-    alerts, client = service.settings.alerts, await service.stack.enter_async_context(alert_client())
+    alerts, client = (
+        service.settings.alerts,
+        await service.stack.enter_async_context(alert_client(service.settings.network)),
+    )
     key = ack_key(service.settings.data_dir, alerts.link_secret.get_secret_value())
     renderer, routing = renderer_of(service, key), alerts.routing()
     zone = service.settings.monitor.timezone
@@ -83,9 +87,9 @@ async def start_telling(service: Service) -> Telling:
     return Telling(renderer=renderer, client=client, ack_key=key, clock=service.clock)
 
 
-def alert_client() -> httpx.AsyncClient:
-    """Webhook URLs are secrets: no redirect may carry a message elsewhere. The environment's proxy settings apply."""
-    return httpx.AsyncClient(timeout=ALERT_TIMEOUT_S, follow_redirects=False)
+def alert_client(network: NetworkSettings) -> httpx.AsyncClient:
+    """The way of the settings. Webhook URLs are secrets: no redirect may carry a message elsewhere."""
+    return httpx.AsyncClient(timeout=ALERT_TIMEOUT_S, follow_redirects=False, transport=Way(network), trust_env=False)
 
 
 def renderer_of(service: Service, key: bytes) -> Renderer:

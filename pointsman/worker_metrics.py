@@ -20,7 +20,10 @@ from pointsman.workers import Worker
 
 ASK_S = 2.0
 UP = "pointsman_worker_up"
-_SAMPLE = re.compile(rb"^([A-Za-z_:][A-Za-z0-9_:]*)(?:\{(.*)\})? (.*)$")
+OPENMETRICS = "application/openmetrics-text"
+_SAMPLE = re.compile(rb'^([A-Za-z_:][A-Za-z0-9_:]*)(?:\{((?:[^"}]|"(?:\\.|[^"\\])*")*)\})? (.*)$')
+"""A label's value may hold braces; behind the value an exemplar may stand, with braces of its own."""
+_END = b"# EOF"
 
 
 def socket_of(folder: str | Path, number: int) -> Path:
@@ -31,7 +34,8 @@ def share_metrics(service: Service, worker: Worker) -> None:
     """Tell the other workers our metrics over a socket, and whoever scrapes us theirs as well."""
 
     async def told(scope: Scope, receive: Receive, send: Send) -> None:
-        body = service.deps.metrics.exposition()
+        metrics, wanted = service.deps.metrics, dict(scope["headers"]).get(b"accept", b"").decode("latin-1")
+        body = metrics.openmetrics() if OPENMETRICS in wanted else metrics.exposition()
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/plain")]})
         await send({"type": "http.response.body", "body": body})
 
@@ -43,27 +47,29 @@ def share_metrics(service: Service, worker: Worker) -> None:
     service.deps.exposition = partial(of_all, worker.folder, worker.of, worker.number)
 
 
-async def of_all(folder: str, of: int, own: int, mine: bytes) -> bytes:
-    """The exposition of `of` workers; `mine` is that of worker `own`."""
+async def of_all(folder: str, of: int, own: int, mine: bytes, exemplars: bool) -> bytes:
+    """The exposition of `of` workers; `mine` is that of worker `own`. `exemplars`: all in OpenMetrics, `mine` too."""
 
     async def one(number: int) -> tuple[int, bytes | None]:
-        return number, mine if number == own else await _asked(socket_of(folder, number))
+        return number, mine if number == own else await _asked(socket_of(folder, number), exemplars)
 
-    return merged(dict(await asyncio.gather(*(one(number) for number in range(of)))))
+    told = merged(dict(await asyncio.gather(*(one(number) for number in range(of)))))
+    return told + _END + b"\n" if exemplars else told
 
 
-async def _asked(path: Path) -> bytes | None:
+async def _asked(path: Path, exemplars: bool) -> bytes | None:
+    accept = {"accept": OPENMETRICS if exemplars else "text/plain"}
     transport = httpx.AsyncHTTPTransport(uds=str(path))
     try:
         async with httpx.AsyncClient(transport=transport, timeout=ASK_S) as client:
-            answer = await client.get("http://worker/metrics")
+            answer = await client.get("http://worker/metrics", headers=accept)
     except httpx.HTTPError:
         return None
     return answer.content if answer.status_code == 200 else None
 
 
 def merged(by_worker: Mapping[int, bytes | None]) -> bytes:
-    """One exposition in Prometheus' text format, each family once. Pure."""
+    """One exposition in Prometheus' text format or in OpenMetrics less its last line, each family once. Pure."""
     families: dict[bytes, tuple[list[bytes], list[bytes]]] = {}
     for number, text in by_worker.items():
         family = b""

@@ -7,6 +7,7 @@ itself (measured: about 140 microseconds); everything else is FastAPI.
 import asyncio
 import logging
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib.resources import files
 from typing import Any
@@ -29,6 +30,7 @@ from router.errors import (
 from router.feedback import FeedbackDesk
 from router.journey import ABANDONED_STATUS, Deps, Journey
 from router.limits import Admission, Headers
+from router.request_ids import RequestIds
 from router.serve import serve_stream, serve_whole
 from router.sse import encode
 from router.stream_out import SseOut
@@ -38,6 +40,7 @@ from router.wire import Kind, parse_chat
 log = logging.getLogger("pointsman.router")
 OPENAPI = files("router").joinpath("openapi.json").read_bytes()
 """Written by hand: the model endpoints stand before FastAPI, which could describe only the others."""
+PLAIN_METRICS = "text/plain; version=0.0.4; charset=utf-8"
 PATHS = {f"/v1{kind.value}": kind for kind in Kind}
 
 
@@ -94,12 +97,11 @@ def build_app(deps: Deps, *, lifespan: Any = None) -> RouterApp:
     @app.get("/metrics")
     async def metrics(request: Request) -> Response:
         _gauges(deps)
-        if "application/openmetrics-text" in request.headers.get("accept", "") and deps.exposition is None:
-            return Response(deps.metrics.openmetrics(), media_type=openmetrics.CONTENT_TYPE_LATEST)
-        told = deps.metrics.exposition()
+        exemplars = "application/openmetrics-text" in request.headers.get("accept", "")
+        told = deps.metrics.openmetrics() if exemplars else deps.metrics.exposition()
         if deps.exposition is not None:
-            told = await deps.exposition(told)
-        return Response(told, media_type="text/plain; version=0.0.4; charset=utf-8")
+            told = await deps.exposition(told, exemplars)
+        return Response(told, media_type=openmetrics.CONTENT_TYPE_LATEST if exemplars else PLAIN_METRICS)
 
     @app.post("/v1/responses")
     @app.post("/v1/messages")
@@ -142,6 +144,7 @@ class ModelEndpoint:
         self._deps = deps
         self._seen: Deps | None = None
         self._in_flight = 0
+        self._ids = RequestIds()
         deps.metrics.in_flight.set_function(lambda: self._in_flight)
 
     def _in_force(self) -> Deps:
@@ -160,7 +163,8 @@ class ModelEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         deps = self._deps
-        request_id = new_request_id()
+        headers = {k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"]}
+        request_id = self._ids.name(headers.get("x-request-id"))
         if self._in_flight >= deps.policy.max_in_flight:
             error = TooMany("too many requests at once", code="too_many_requests", retry_after_s=1.0)
             await send_error(send, error, request_id)
@@ -168,14 +172,16 @@ class ModelEndpoint:
             return
         self._in_flight += 1
         try:
-            await self._answered(scope, receive, send, request_id)
+            await self._answered(scope, headers, receive, send, request_id)
         finally:
             self._in_flight -= 1
 
-    async def _answered(self, scope: Scope, receive: Receive, send: Send, request_id: str) -> None:
+    async def _answered(
+        self, scope: Scope, headers: Mapping[str, str], receive: Receive, send: Send, request_id: str
+    ) -> None:
         deps = self._deps
         try:
-            journey = await self._admitted(scope, receive, request_id)
+            journey = await self._admitted(scope, headers, receive, request_id)
         except RouterError as error:
             deps.metrics.refused.labels(error.code).inc()
             await send_error(send, error, request_id)
@@ -191,12 +197,13 @@ class ModelEndpoint:
         else:
             await self._serve(*journey, receive, send)
 
-    async def _admitted(self, scope: Scope, receive: Receive, request_id: str) -> tuple[Journey, Admission | None]:
+    async def _admitted(
+        self, scope: Scope, headers: Mapping[str, str], receive: Receive, request_id: str
+    ) -> tuple[Journey, Admission | None]:
         """Check the request as far as it can be without a model. Raises RouterError or ClientGone."""
         deps = self._in_force()
         if scope["method"] != "POST":
             raise _MethodRefused(f"{scope['method']} {scope['path']}: use POST")
-        headers = {k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"]}
         caller = deps.keys.caller(headers.get("authorization"))
         raw = await read_body(receive, headers, deps.policy.max_body_bytes)
         request = parse_chat(raw, headers, caller.app, PATHS[scope["path"]])

@@ -60,8 +60,8 @@ class Deps:
     """Plug-ins that look at whole replies last."""
     feedback: FeedbackLog | None = None
     """None: POST /v1/feedback is answered with 501."""
-    exposition: Callable[[bytes], Awaitable[bytes]] | None = None
-    """From this worker's metrics to those of all workers of the machine; None: there is one worker."""
+    exposition: Callable[[bytes, bool], Awaitable[bytes]] | None = None
+    """From this worker's metrics to those of all workers of the machine; True: both in OpenMetrics. None: there is one worker."""
     traces: Traces | None = None
     """None: no spans are made."""
     ready: Callable[[], bool] = lambda: True

@@ -6,8 +6,10 @@ Decides; reads levels and rests from memory, chance is handed in.
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 
+from base.faults import Fault
 from breaker.levels import Level
 from breaker.share import SHUT
+from router.backoff import vendor_of
 from router.choose import choose
 from router.deps import Deps, Rung
 from router.ladder import Step, Tried, switches
@@ -17,8 +19,21 @@ from router.topology import Model, Route
 def draw(
     deps: Deps, route: Route, tried: Sequence[Tried], levels: Mapping[str, Level], session: str = ""
 ) -> tuple[Model, int] | None:
-    """Another model and its first endpoint that does not rest; on a route with affinity the one that is `session`'s."""
+    """Another model and its first endpoint that does not rest; on a route with affinity the one that is `session`'s.
+
+    Who was told to come back later asks another vendor, as long as one may be asked (SPEC 3.4).
+    """
     passed = {t.model for t in tried}
+    if shunned := _of_busy_vendors(deps, route, tried):
+        elsewhere = _drawn(deps, route, tried, passed | shunned, levels, session)
+        if elsewhere is not None:
+            return elsewhere
+    return _drawn(deps, route, tried, passed, levels, session)
+
+
+def _drawn(
+    deps: Deps, route: Route, tried: Sequence[Tried], passed: set[str], levels: Mapping[str, Level], session: str
+) -> tuple[Model, int] | None:
     failed = _failed_tiers(deps, route, tried)
     while True:
         name = choose(
@@ -37,6 +52,12 @@ def draw(
         if endpoint is not None:
             return model, endpoint
         passed.add(name)
+
+
+def _of_busy_vendors(deps: Deps, route: Route, tried: Sequence[Tried]) -> set[str]:
+    models = deps.topology.models
+    busy = {vendor_of(t.model, models) for t in tried if t.attempt.fault is Fault.RATE_LIMITED}
+    return {c.model for c in route.candidates if vendor_of(c.model, models) in busy} if busy else set()
 
 
 def others_left(deps: Deps, route: Route, passed: Collection[str], levels: Mapping[str, Level]) -> bool:

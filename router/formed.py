@@ -13,7 +13,7 @@ from detector.structured import Parsed, Step, parse_structured
 from detector.verdict import CLEAN
 from router.sse import decode, encode
 from upstream.attempt import Attempt
-from upstream.shapes import NOT_JSON
+from upstream.tool_arguments import unreadable
 
 ANY_OBJECT = {"type": "object"}
 
@@ -58,11 +58,8 @@ def broken_arguments(body: bytes) -> str | None:
     for call in calls:
         function = call.get("function") if isinstance(call, dict) else None
         said = function.get("arguments") if isinstance(function, dict) else None
-        if isinstance(said, str) and said.strip():
-            try:
-                decode(said)
-            except NOT_JSON as error:
-                return f"the arguments of tool call {function.get('name')!r} are not valid JSON: {error}"  # type: ignore[union-attr]
+        if isinstance(said, str) and (why := unreadable(str(function.get("name")), said)) is not None:  # type: ignore[union-attr]
+            return why
     return None
 
 

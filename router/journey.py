@@ -19,6 +19,7 @@ from detector.verdict import LoopClass
 from router import drawing
 from router.asking import expected_of, prepared
 from router.auth import Caller
+from router.backoff import pause_s
 from router.budget import warning_of
 from router.calling import asked_of, call_of, differing, timeouts_of, wants_logprobs
 from router.context import restated_before
@@ -91,6 +92,10 @@ class Journey(Tale):
         loops = sum(t.attempt.stopped is GateMode.RETRY for t in self.tried)
         return loops > self.deps.gate.max_loop_retries
 
+    def _looped_unseen(self) -> bool:
+        """Whether the last attempt looped and nothing of it was shown: the next one is a retry, and no splice."""
+        return bool(self.tried) and not self.splicing and self.tried[-1].attempt.fault is Fault.REPETITION
+
     def rest_s(self) -> float | None:
         """Return how long to wait until a resting endpoint of a usable model returns; None: not inside the deadline.
 
@@ -103,6 +108,12 @@ class Journey(Tale):
                 return None
         return drawing.rest_s(self.deps, self.route, self.left_s())
 
+    def pause_s(self, rung: Rung) -> float:
+        """Return how long to wait before `rung` is asked, because its vendor was too busy."""
+        deps = self.deps
+        models, chance = deps.topology.models, deps.rng.random()
+        return pause_s(self.tried, rung.model, models, deps.policy, chance=chance, left_s=self.left_s())
+
     def call(self, rung: Rung, body: Mapping[str, Any] | None = None) -> Call:
         """Return what to ask this rung; the same model is never asked the same thing twice."""
         base = self.body if body is None else body
@@ -114,6 +125,8 @@ class Journey(Tale):
             self.adjusted = (*self.adjusted, "response_format")
         policy, rng = self.deps.policy, self.deps.rng
         scored = wants_logprobs(rung.model, policy.logprobs_sample_ratio, rng.random())
+        if self._looped_unseen():
+            self.deps.metrics.gate.retries.labels(rung.model.name).inc()
         call = call_of(asked, rung.model, self.request, self.route, language=self.language, scored=scored)
         titles = self.request.auxiliary or self.scene == "auxiliary"
         return replace(call, guarded=self._switch is SwitchMode.NORMAL, auxiliary=titles and not policy.guard_auxiliary)
@@ -133,22 +146,24 @@ class Journey(Tale):
     def record(self, rung: Rung, attempt: Attempt) -> Attempt:
         """Note one finished attempt: for the breaker, the metrics, the rests and the log of failed replies.
 
-        Returns it as judged, its form included.
+        Returns it as what is done next goes by: as judged, its form included.
         """
         attempt = as_vendor_means(attempt, rung.model)
         if self._switch is SwitchMode.OBSERVE:
             self.seen = observed(attempt, self.request, self.route)
             if self.seen is not None and self.seen.degenerate:
                 self.deps.metrics.observed.labels(rung.model.name).inc()
-        # Of a stream that was shown as it came, plug-ins would only learn too late.
-        judged = not attempt.stream or self.expected is not None
-        attempt, self.parsed = formed(attempt, self.expected, self.deps.validators if judged else ())
+        said = attempt
+        attempt, self.parsed = formed(attempt, self.expected, self.deps.validators)
+        first_restatement = self._first_restatement(attempt)
         outcome = classify(
             attempt.fault,
             attempt.verdict,
             repetition_wanted=self.request.repetition_allowed,
-            first_restatement=self._first_restatement(attempt),
+            first_restatement=first_restatement,
         )
+        if first_restatement:
+            self.deps.metrics.gate.first_restatements.labels(rung.model.name).inc()
         if attempt.first_text_s is not None and self.first_text_s is None:
             self.first_text_s = max(0.0, self.elapsed_s() - attempt.elapsed_s + attempt.first_text_s)
         self.tried.append(Tried(model=rung.model.name, endpoint=rung.endpoint, attempt=attempt, changed=self._changed))
@@ -158,6 +173,10 @@ class Journey(Tale):
         self._count(rung, attempt, outcome)
         if outcome is Outcome.DEGENERATE or attempt.fault in (Fault.INVALID_FORMAT, Fault.GARBLE):
             self._keep_failed(rung, attempt)
+        if said.stream and said.fault is None and self.expected is None and attempt.fault is Fault.INVALID_FORMAT:
+            # A plug-in's word on a stream that was shown as it came: counted, told in its last event, and not undone.
+            self.code = attempt.fault.value
+            return said
         return attempt
 
     def finished(self, status: int) -> None:
@@ -167,6 +186,8 @@ class Journey(Tale):
         if self.tried:
             waited_s = sum(t.attempt.elapsed_s for t in self.tried)
             deps.metrics.overhead.labels(self.route.name).observe(max(0.0, elapsed_s - waited_s))
+            if self.tried[-1].attempt.fault is Fault.REPETITION:
+                deps.metrics.gate.exhausted.labels(self.route.name).inc()
         handed_over(deps.calls.add_call, call_row(self, status, elapsed_s), deps.metrics)
         if deps.traces is not None:
             deps.traces.told(spans_of(self, status), self.request.traceparent)
@@ -178,7 +199,7 @@ class Journey(Tale):
 
     def _count(self, rung: Rung, attempt: Attempt, outcome: Outcome) -> None:
         deps, name = self.deps, rung.model.name
-        deps.metrics.attempt(name, outcome, attempt.fault, attempt.suppressed_chars, attempt.hard_stop, self.id)
+        deps.metrics.attempt(name, outcome, attempt, self.id)
         deps.metrics.billed(rung.model, attempt.usage)
         if self.parsed is not None:
             deps.metrics.read_as(name, self.parsed)

@@ -9,12 +9,12 @@ from functools import lru_cache
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.openmetrics import exposition as openmetrics
 
-from base.faults import Fault
 from breaker.levels import Level
 from breaker.outcome import Outcome
 from detector.structured import Parsed
+from router.gate_metrics import GateMetrics
 from router.topology import Model
-from upstream.attempt import Usage
+from upstream.attempt import Attempt, Usage
 
 _OVERHEAD = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1)
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
@@ -30,8 +30,6 @@ class RouterMetrics:
         self.attempts = Counter("attempts", "Attempts by model and outcome", ("model", "outcome", "fault"), **make)  # type: ignore[arg-type]
         self.seconds = Histogram("request_seconds", "Whole request", ("route",), buckets=_SECONDS, **make)  # type: ignore[arg-type]
         self.first_text = Histogram("first_text_seconds", "Until first text", ("route",), buckets=_SECONDS, **make)  # type: ignore[arg-type]
-        self.suppressed = Counter("suppressed_chars", "Looped text not shown", ("model",), **make)  # type: ignore[arg-type]
-        self.hard_stops = Counter("hard_stops", "Streams ended by the gate for a loop", ("model",), **make)  # type: ignore[arg-type]
         self.parsed = Counter("parse_steps", "How structured replies were read", ("model", "step"), **make)  # type: ignore[arg-type]
         self.parse_reasons = Counter("parse_reasons", "First fault of structured replies", ("model", "reason"), **make)  # type: ignore[arg-type]
         self.refused = Counter("refused", "Requests refused before routing", ("code",), **make)  # type: ignore[arg-type]
@@ -41,6 +39,7 @@ class RouterMetrics:
         self.cost = Counter("cost", "What they cost by the settings' prices", ("model", "currency"), **make)  # type: ignore[arg-type]
         self.overhead = Histogram("overhead_seconds", "Request less attempts", ("route",), buckets=_OVERHEAD, **make)  # type: ignore[arg-type]
         self.observed = Counter("observed_repeats", "Loops judged under the switch observe", ("model",), **make)  # type: ignore[arg-type]
+        self.gate = GateMetrics(self.registry)
         self.in_flight = Gauge("in_flight", "Requests being served", **make)  # type: ignore[arg-type]
         self.level = Gauge("model_severity", "0 healthy, 1 warn, 2 reduced, 3 open or recovering", ("model",), **make)  # type: ignore[arg-type]
         self.phrase_only = Gauge("route_phrase_only", "1 while no model of the route may answer", ("route",), **make)  # type: ignore[arg-type]
@@ -48,23 +47,12 @@ class RouterMetrics:
         self._attempts, self._requests = (lru_cache(4096)(c.labels) for c in (self.attempts, self.requests))
         self._seconds, self._first_text = (lru_cache(1024)(h.labels) for h in (self.seconds, self.first_text))
 
-    def attempt(
-        self,
-        model: str,
-        outcome: Outcome,
-        fault: Fault | None,
-        suppressed_chars: int,
-        hard_stop: bool,
-        request_id: str = "",
-    ) -> None:
+    def attempt(self, model: str, outcome: Outcome, attempt: Attempt, request_id: str = "") -> None:
         """Count one attempt. What was no good reply leaves its request's id behind, as an exemplar."""
         good = outcome in (Outcome.GOOD, Outcome.NOT_COUNTED)
         exemplar = {"request_id": request_id} if request_id and not good else None
-        self._attempts(model, outcome.value, fault.value if fault else "none").inc(1, exemplar)
-        if suppressed_chars:
-            self.suppressed.labels(model).inc(suppressed_chars)
-        if hard_stop:
-            self.hard_stops.labels(model).inc()
+        self._attempts(model, outcome.value, attempt.fault.value if attempt.fault else "none").inc(1, exemplar)
+        self.gate.attempt(model, attempt)
 
     def billed(self, model: Model, usage: Usage) -> None:
         """Count what one attempt was billed, and its price where the settings name one."""

@@ -16,6 +16,10 @@ class RouterPolicy(BaseModel):
     """Changes of model per request; a splice counts as one (set by the user's documents)."""
     min_attempt_s: float = Field(default=0.2, ge=0.0, le=60.0)
     """With less than this left of the deadline no further rung is tried: no model answers that fast."""
+    backoff_cap_s: float = Field(default=2.0, ge=0.0, le=60.0)
+    """Longest growth of the pause before a vendor that was too busy (429, 503, 529) is asked again; 0: only the jitter."""
+    backoff_jitter_s: float = Field(default=0.5, ge=0.0, le=10.0)
+    """The pause gets a random part from 0.1 s to this, so that many requests do not come back at the same moment."""
     clean_head_chars: int = Field(default=200, ge=0, le=100_000)
     """Every rung looped: a clean head at least this long is sent with a closing line instead of the phrase."""
     keepalive_s: float = Field(default=15.0, gt=0.0, le=300.0)

@@ -1,9 +1,11 @@
 """What people said of replies, in SQL: written in batches off the request path, read by the monitor.
 
-Feedback that came while SQL was away is bound to the model that answered when SQL is back; if no such request turns
-up within a minute (its own row may wait in another replica's queue) it is counted as `unknown` and forgotten.
+Feedback that came while SQL was away waits on disk, also across a restart, and is bound to the model that answered when SQL
+is back; if no such request turns up within a minute of the first answer (its own row may wait in another replica's queue)
+it is counted as `unknown` and forgotten.
 """
 
+import asyncio
 from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,17 +15,20 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from base.clock import Clock
 from base.feedback import FeedbackKind
+from breaker.ports import StoreUnavailable
 from monitor.complaints import Complaint, Complaints, Tally
 from router.ports import Answered, Feedback, FeedbackLog
-from store.documents import from_row
+from store.documents import from_json, from_row, plain, to_json
 from store.spool import Spool
 from store.sql_link import answered
-from store.sql_queue import QUEUE_ROWS, RowQueue
+from store.sql_queue import QUEUE_ROWS, Row, RowQueue
 from store.tables import call, feedback
 
 BIND_WITHIN_S = 60.0
 """Longer than the longest wait between two batches of the call log (10 s) and a missed one or two."""
 BIND_AT_ONCE = 500
+UNBOUND = "feedback not bound yet"
+"""In the spool in the place of a table's name."""
 _CALL = (call.c.request_id, call.c.app, call.c.served_model.label("model"), call.c.route, call.c.scene, call.c.at)
 
 
@@ -36,6 +41,8 @@ class SqlFeedbackLog(RowQueue):
         super().__init__(engine, (feedback,), queue_rows=queue_rows, spool=spool)
         self._clock = clock
         self._unbound: deque[Feedback] = deque()
+        self._first_asked: dict[str, float] = {}
+        """When SQL first said, by a word's id, that it knows no such request."""
         self.unknown = 0
 
     @property
@@ -54,10 +61,34 @@ class SqlFeedbackLog(RowQueue):
         await self._bind()
         await super().flush()
 
+    async def spill(self) -> None:
+        await super().spill()
+        if self._spool is None or not self._unbound:
+            return
+        async with self._writing:
+            records = [to_json((UNBOUND, plain(said))) for said in self._unbound]
+            try:
+                kept = await asyncio.to_thread(self._spool.append, records)
+            except OSError as error:
+                self._disk_failed(error)
+                return
+            for _ in range(kept):
+                self._unbound.popleft()
+
     async def close(self) -> None:
         await super().close()
         self.dropped += len(self._unbound)
         self._unbound.clear()
+
+    def _row(self, record: bytes) -> Row | None:
+        try:
+            name, said = from_json(tuple[str, Any], record)
+            if name != UNBOUND:
+                return super()._row(record)
+            self.add(from_row(Feedback, said))
+        except StoreUnavailable:
+            self.refused += 1
+        return None
 
     async def answered(self, request_id: str) -> Answered | None:
         found = await self._rows(select(*_CALL).where(call.c.request_id == request_id))
@@ -113,10 +144,12 @@ class SqlFeedbackLog(RowQueue):
             row = found.get(said.request_id)
             if row is not None and row["app"] == said.app:
                 self._bound(said, from_row(Answered, row))
-            elif row is None and now_s - said.at < BIND_WITHIN_S:
+            elif row is None and now_s - self._first_asked.setdefault(said.id, now_s) < BIND_WITHIN_S:
                 self._unbound.append(said)
+                continue
             else:
                 self.unknown += 1
+            self._first_asked.pop(said.id, None)
 
 
 class SqlComplaints:

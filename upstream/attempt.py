@@ -48,6 +48,12 @@ class Attempt:
     recoveries: int = 0
     """Loops inside this reply that ended by themselves; they were cleaned away."""
     detector_errors: int = 0
+    guarded: bool = False
+    """The reply was judged, not passed as it came."""
+    trips: int = 0
+    """Loops found in it, in any channel."""
+    hold_s: float = 0.0
+    """How long text was kept back that turned out to be fine."""
     hard_stop: bool = False
     """The stream was stuck: the gate ended it for a loop, at once or after long suppression (BREAKER.md, stuck streams)."""
     stopped: GateMode | None = None

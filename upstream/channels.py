@@ -25,6 +25,7 @@ class Channels:
         self._call = call
         self._policy = policy
         self._gates: list[StreamGate | None] = [_loud(call, policy), None, None]
+        self.guarded = self._gates[TEXT] is not None and policy.mode is not GateMode.OFF
         self._said: tuple[list[str], list[str], list[str]] = ([], [], [])
 
     @property

@@ -23,6 +23,7 @@ from upstream.judge import fault_of, verdict_with_finish
 from upstream.logprobs import StreamedOdds, without_logprobs
 from upstream.restated import RestatedHead, restated
 from upstream.shapes import NOT_JSON, Choice, Delta, decode_event, has_tools, text_of
+from upstream.tool_arguments import ToolArguments
 
 _NO_CHOICE = Choice()
 _NO_DELTA = Delta()
@@ -40,10 +41,12 @@ class Gated:
         self.model = ""
         self.system: object = ""
         """The vendor's `system_fingerprint`, as it came last."""
+        self.detail = ""
+        """More of `fault`, where there is more to say."""
         self.opened = False
         """Something may have been sent."""
         self._spoke = False
-        self._call = call
+        self._call, self._policy = call, policy
         self._hold_s = policy.hold_s
         self._now = 0.0
         self._parter: InlineParter[Piece] | None = InlineParter()
@@ -53,7 +56,7 @@ class Gated:
         self._restated = RestatedHead(call.previous or "") if compared else None
         self._head: list[Piece] = []
         self._muted = False
-        self._tools = False
+        self._tools: ToolArguments | None = None
         self._refused = False
 
     @property
@@ -97,8 +100,9 @@ class Gated:
         )
         if self._odds is not None and (finding := self._odds.feed(choice.logprobs)) is not None:
             self.channels.stop(self._odds.told(self.channels.verdicts[TEXT], finding))
-        self._tools = self._tools or piece.tools
         self._sort(piece)
+        if piece.tools:
+            self._arguments(delta)
         if choice.finish_reason is not None and self.finish_reason is None:
             self.finish(choice.finish_reason)
         spoke = bool(piece.text or piece.reasoning or piece.tools)
@@ -127,12 +131,14 @@ class Gated:
         channels.fault = channels.fault or fault_of(
             text=channels.text(),
             reasoning=channels.reasoning(),
-            tools=self._tools,
+            tools=self._tools is not None,
             refusal=self._refused,
             finish_reason=finish_reason,
             verdict=verdict,
             recovered=shown or (channels.recoveries() > 0 and not looping),
         )
+        if self._tools is not None and channels.fault is None:
+            self._end_of_calls(self._tools)
 
     def hand_on(self) -> None:
         """Move cleared pieces to `ready`; bare ones wait for the reply to begin, the end of a failed reply stays."""
@@ -169,6 +175,20 @@ class Gated:
                 channels.feed(TEXT if place is Place.TEXT else INLINE, text, self._now)
         if piece.reasoning:
             channels.feed(REASONING, piece.reasoning, self._now)
+
+    def _arguments(self, delta: Delta) -> None:
+        if self._tools is None:
+            self._tools = ToolArguments(self._call, self._policy)
+        stuck = self._tools.feed(delta, self._now)
+        if stuck is not None and self._policy.mode is not GateMode.OFF:
+            self.channels.stop(stuck)
+
+    def _end_of_calls(self, tools: ToolArguments) -> None:
+        """Arguments that cannot be read end the reply as broken; such as loop and can be read were shown: they are counted."""
+        if (broken := tools.broken()) is not None:
+            self.channels.fault, self.detail = Fault.INVALID_FORMAT, broken
+        if (looped := tools.verdict()) is not None:
+            self.channels.verdicts[TEXT] = looped
 
     def _final_verdict(self, finish_reason: str) -> Verdict:
         verdict = verdict_with_finish(self.channels.verdicts[TEXT], finish_reason)

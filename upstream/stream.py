@@ -93,7 +93,7 @@ class ReplyStream:
             gated.finish("")  # [DONE] without a finish reason: some vendors leave it out
         gated.hand_on()
         if self._done or gated.channels.stopped:
-            await self._end(gated.fault)
+            await self._end(gated.fault, gated.detail)
 
     def _take(self, events: list[bytes], now: float) -> bool:
         """Events of one read; whether the model said something, or that it is done."""
@@ -154,7 +154,10 @@ class ReplyStream:
             suppressed_chars=sum(gate.counters.suppressed_chars for gate in gates),
             held_chars=sum(gate.counters.held_chars for gate in gates),
             recoveries=channels.recoveries(),
-            detector_errors=channels.errors,
+            detector_errors=channels.errors + sum(gate.counters.errors for gate in gates),
+            guarded=channels.guarded,
+            trips=sum(gate.counters.trips for gate in gates),
+            hold_s=sum(gate.counters.hold_s for gate in gates),
             hard_stop=channels.stuck,
             stopped=channels.stop_mode,
             stream=True,

@@ -3,6 +3,7 @@
 Pure: bytes of a body in, the fields of an Attempt out. Raises UpstreamError for what is no reply.
 """
 
+import logging
 from typing import Any
 
 import msgspec
@@ -17,7 +18,9 @@ from upstream.inline import split_inline
 from upstream.judge import fault_of, verdict_with_finish
 from upstream.logprobs import positions_of, without_logprobs
 from upstream.shapes import NOT_JSON, Choice, Delta, decode_event, has_tools, text_of
+from upstream.tool_arguments import ToolArguments
 
+log = logging.getLogger("pointsman.upstream")
 JUDGED_PATHS = frozenset({"/chat/completions", "/completions"})
 
 
@@ -59,7 +62,7 @@ def _judged_choice(call: Call, choice: Choice, body: bytes, gate: GatePolicy) ->
     head, thought, raw = split_inline(said)
     reasoning = text_of(message.reasoning_content) or text_of(message.reasoning) or thought
     finish = choice.finish_reason
-    verdict = _verdict(call, choice, raw, reasoning)
+    verdict, errors = _safe_verdict(call, choice, raw, reasoning)
     text, recoveries = raw, 0
     if raw and verdict.degenerate and verdict.unit and verdict.loop_class is not LoopClass.RESTATEMENT:
         text, recoveries = cleaned(raw, call, gate)
@@ -67,11 +70,15 @@ def _judged_choice(call: Call, choice: Choice, body: bytes, gate: GatePolicy) ->
             body = _with_text(body, head + text)
     if call.strip_logprobs:
         body = without_logprobs(body)
-    verdict = verdict_with_finish(verdict, finish)
+    verdict, tools = verdict_with_finish(verdict, finish), has_tools(message)
+    if tools and not verdict.degenerate:
+        arguments = ToolArguments(call, gate)
+        arguments.feed(message, 0.0)
+        verdict = arguments.verdict() or verdict
     fault = fault_of(
         text=text,
         reasoning=reasoning,
-        tools=has_tools(message),
+        tools=tools,
         refusal=bool(message.refusal),
         finish_reason=finish,
         verdict=verdict,
@@ -86,7 +93,19 @@ def _judged_choice(call: Call, choice: Choice, body: bytes, gate: GatePolicy) ->
         "fault": fault,
         "recoveries": recoveries,
         "suppressed_chars": len(raw) - len(text),
+        "detector_errors": errors,
+        "guarded": call.guarded,
+        "trips": int(verdict.degenerate),
     }
+
+
+def _safe_verdict(call: Call, choice: Choice, raw: str, reasoning: str) -> tuple[Verdict, int]:
+    """The verdict, and how often the detector failed at it: whatever it stumbles over, no reply is lost to it (SPEC 2.5)."""
+    try:
+        return _verdict(call, choice, raw, reasoning), 0
+    except Exception:
+        log.exception("the detector failed on a whole reply")
+        return CLEAN, 1
 
 
 def _verdict(call: Call, choice: Choice, raw: str, reasoning: str) -> Verdict:

@@ -100,6 +100,9 @@ async def test_feedback_on_a_request_that_never_turns_up_is_counted_and_forgotte
     log.add(replace(SAID, at=clock.now_s(), answered=None))
     clock.tick(BIND_WITHIN_S + 1)
     await log.flush()
+    assert (log.waiting, log.unknown) == (1, 0), "SQL was asked for the first time: call rows may still be on their way"
+    clock.tick(BIND_WITHIN_S + 1)
+    await log.flush()
     assert (log.waiting, log.unknown) == (0, 1)
 
 
@@ -155,3 +158,42 @@ async def test_bound_words_outlive_an_outage_and_a_restart_on_disk(
     await SqlFeedbackLog(engine, clock, spool=again).flush()
     again.close()
     assert [it.request_id for it in await SqlComplaints(engine).samples("a", 0, SAID.at + 1)] == ["pm-1"]
+
+
+async def test_words_that_nobody_could_look_up_outlive_an_outage_and_a_restart_on_disk(
+    engine: AsyncEngine, clock: ManualClock, tmp_path: Path
+) -> None:
+    spool = Spool(tmp_path, 1_000_000)
+    log = SqlFeedbackLog(engine, clock, spool=spool)
+    async with engine.begin() as connection:
+        await connection.execute(text('ALTER TABLE "call" RENAME TO away'))
+    log.add(replace(SAID, at=clock.now_s(), answered=None))
+    with pytest.raises(StoreUnavailable):
+        await log.flush()
+    await log.spill()
+    assert (log.waiting, log.dropped, log.spooled_bytes > 0) == (0, 0, True), "also what kill -9 would take"
+    await log.close()
+    spool.close()
+    async with engine.begin() as connection:
+        await connection.execute(text('ALTER TABLE away RENAME TO "call"'))
+    clock.tick(3_600)
+    again = Spool(tmp_path, 1_000_000)
+    restarted = SqlFeedbackLog(engine, clock, spool=again)
+    await restarted.flush()  # reads the disk
+    await restarted.flush()  # asks, and is told of no such request
+    await with_a_call(engine)
+    await restarted.flush()
+    again.close()
+    assert (restarted.waiting, restarted.unknown) == (0, 0)
+    assert [it.note for it in await SqlComplaints(engine).samples("a", 0, clock.now_s())] == ["一直重复"]
+
+
+async def test_words_too_young_to_be_given_up_wait_on_disk_for_the_next_process(
+    engine: AsyncEngine, clock: ManualClock, tmp_path: Path
+) -> None:
+    spool = Spool(tmp_path, 1_000_000)
+    log = SqlFeedbackLog(engine, clock, spool=spool)
+    log.add(replace(SAID, at=clock.now_s(), answered=None))
+    await log.close()
+    assert (log.dropped, log.unknown, log.spooled_bytes > 0) == (0, 0, True)
+    spool.close()

@@ -40,6 +40,16 @@ class ForwardProxy:
         task.add_done_callback(self._tasks.discard)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers = [writer]
+        try:
+            await self._between(reader, writer, writers)
+        finally:
+            for one in writers:
+                one.close()
+
+    async def _between(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, writers: list[asyncio.StreamWriter]
+    ) -> None:
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
             head = await reader.readuntil(b"\r\n\r\n")
             line = head.split(b"\r\n", 1)[0].decode()
@@ -51,13 +61,14 @@ class ForwardProxy:
             method, target, _ = line.split()
             if method == "CONNECT":
                 there = await asyncio.open_connection(*self._names[target.rpartition(":")[0]])
+                writers.append(there[1])
                 writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
             else:
                 host, _, path = target.removeprefix("http://").partition("/")
                 there = await asyncio.open_connection(*self._names[host.partition(":")[0]])
+                writers.append(there[1])
                 there[1].write(head.replace(target.encode(), b"/" + path.encode(), 1))
             await asyncio.gather(_pump(reader, there[1]), _pump(there[0], writer))
-        writer.close()
 
 
 async def _pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:

@@ -148,7 +148,7 @@ class Week:
 async def week(file: Path, now_s: float, seed: int = 7) -> AsyncIterator[Week]:
     """The service of the settings in `file`, from `now_s` on."""
     settings, clock = load(file, {}), ManualClock(now_s)
-    async with assembled(settings, clock) as service, alert_client() as client:
+    async with assembled(settings, clock) as service, alert_client(settings.network) as client:
         alerts = settings.alerts
         notifier = Notifier(
             SqlNotices(service.engine), service.lease, service.boot_id, alerts.routing(), clock, alerts.policy,

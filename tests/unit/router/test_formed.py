@@ -117,3 +117,23 @@ async def test_a_plug_in_looks_last_at_whole_replies_and_a_crashing_one_costs_no
     response = await world.ask()
     assert response.json()["choices"][0]["message"]["content"] == "a bus"
     assert "trains" in world.models.asked[1][1].body["messages"][-1]["content"]
+
+
+async def test_a_plug_ins_word_on_a_stream_that_was_shown_is_counted_and_told_at_its_end() -> None:
+    world = World({"a": [Says(pieces=["call ", "me maybe"])]})
+    world.deps.validators = (Validator(name="no-songs", check=lambda text, _: "a song" if "maybe" in text else None),)
+    response = await world.ask(stream=True)
+    got = events(response)
+    assert streamed_text(response) == "call me maybe" and got[-1] == "[DONE]"
+    assert got[-2]["choices"][0]["finish_reason"] == "stop"
+    assert (got[-2]["pointsman"]["verdict"], got[-2]["pointsman"]["code"]) == ("invalid_format", "invalid_format")
+    assert (got[-2]["pointsman"]["model"], got[-2]["pointsman"]["fallback"]) == ("a", "none")
+    assert [n["fault"] for n in world.guard.noted] == [Fault.INVALID_FORMAT]
+    assert [row.code for row in world.log.calls] == ["invalid_format"]
+    assert world.asked == ["a"]
+
+
+async def test_a_stream_that_plug_ins_find_good_ends_as_always() -> None:
+    world = World({"a": [Says(pieces=["all ", "well"])]})
+    world.deps.validators = (Validator(name="fine", check=lambda text, _: None),)
+    assert events(await world.ask(stream=True))[-2]["pointsman"]["verdict"] == "clean"
