@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.raw_upstream import Bytes, chunk, message, raw_world, stream, whole
 from tests.support.router_world import events, streamed_text
+from upstream.call import Timeouts
 
 FINE = "The tram stops beside the old mill, and a path leads up to the ridge."
 GOOD = {False: whole(message(FINE)), True: stream(FINE)}
@@ -110,7 +111,8 @@ async def test_a_turn_of_tool_calls_alone_is_no_failure(streamed: bool) -> None:
 async def test_reasoning_that_loops_without_end_is_stopped_and_another_model_answers() -> None:
     thought = "Wait, let me check the sum once more before I answer. "
     endless = Bytes(parts=[chunk({"reasoning_content": thought})], then="beat")
-    async with raw_world({"a": endless, "b": GOOD[True]}) as (world, _), asyncio.timeout(8):
+    patient = Timeouts(total_s=60.0)  # what ends the thought is the gate, however slowly this machine runs
+    async with raw_world({"a": endless, "b": GOOD[True]}, timeouts=patient) as (world, _), asyncio.timeout(60):
         response = await world.ask(stream=True)
         assert streamed_text(response) == FINE
         assert world.guard.outcomes == ["a:degenerate", "b:good"]
