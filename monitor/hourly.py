@@ -68,7 +68,7 @@ class HourlyWatch:
             await self._end_old(model, now_s)
 
     async def _of_hour(self, model: str, hour: float, now_s: float) -> list[Finding]:
-        since = hour - max(self._policy.trend_hours - 1, 1) * HOUR_S
+        since = hour - max(self._policy.trend_hours - 1, 3) * HOUR_S
         rows = [
             *await self._hours.hours(hour - WEEK_S, hour - WEEK_S + 1, model=model, scope=""),
             *await self._hours.hours(since, hour + 1, model=model),
@@ -76,7 +76,7 @@ class HourlyWatch:
         by_scope: dict[tuple[str, float], Counts] = {(row.scope, row.starts_at): row.counts for row in rows}
         whole = hour_finding(model, hour, by_scope, now_s, self._breaker, self._policy)
         parse = parse_finding(model, hour, by_scope, now_s, self._policy)
-        scenes = scene_findings(model, hour, by_scope, now_s, self._breaker)
+        scenes = scene_findings(model, hour, by_scope, now_s, self._breaker, self._policy)
         return [finding for finding in (whole, parse, *scenes) if finding is not None]
 
     async def _look_at_versions(self, model: str, hour: float, fence: int) -> None:

@@ -24,6 +24,9 @@ class MonitorPolicy(BaseModel):
     heartbeat: str = "7 9 * * *"  # the daily word that alerts come through; robots are slow on the hour
     feedback: str = "20 0 * * *"  # complaints of the day that just ended
     abnormal_s: Annotated[float, Field(ge=60, le=86_400)] = 7_200.0  # how long an hour's finding marks its model
+    tell_chance: Annotated[float, Field(gt=0, le=1)] = (
+        0.0005  # a marked hour this unlikely is told at once, others when they stand an hour later; 1: all at once
+    )
     trend_hours: Annotated[int, Field(ge=4, le=12)] = (
         6  # hours over which a rising share of repaired JSON is looked for
     )

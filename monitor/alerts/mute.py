@@ -1,4 +1,5 @@
-"""Why an incident is not told now: a person silenced it, a maintenance window covers it, or a graver one says it all.
+"""Why an incident is not told now: a person silenced it, a maintenance window covers it, a graver one says it all, or
+nobody would bet on it yet.
 
 Decides over records; never reads a clock or a store. What is muted stays open: it is told when the reason ends.
 """
@@ -10,7 +11,7 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from zoneinfo import ZoneInfo
 
-from breaker.levels import Reason
+from breaker.levels import Level, Reason
 from monitor.alerts.alert import AlertKind, Severity
 from monitor.alerts.incident import RANKS, Incident
 
@@ -19,11 +20,14 @@ HARD_REASONS = frozenset(
 )
 """Moves that no mistake of the detector can cause (BREAKER.md, Opening safely: they pass the hold too)."""
 
+RISES = frozenset({AlertKind.HOURLY, AlertKind.SCENE})
+
 
 class Muted(StrEnum):
     SILENCED = "silenced"
     MAINTENANCE = "maintenance"
     BY_OPEN_MODEL = "by_open_model"  # the model is out: its lesser alerts add nothing
+    UNSURE = "unsure"  # a rise that may be chance: told as soon as it is sure, ended without a word if it never is
     BY_SUSPECT = "by_suspect"  # the detector is suspect: what it says of single models is not news
 
 
@@ -94,6 +98,7 @@ def muted(
     out = {here.id for here in incidents if _opens(here)}
     open_models = {here.model for here in incidents if here.id in out}
     suspect = any(here.kind is AlertKind.DETECTOR_SUSPECT and here.firing for here in incidents)
+    sure = {here.model for here in incidents if here.kind in RISES and here.firing and not _unsure(here)}
     why: dict[int, Muted] = {}
     for here in incidents:
         if here.kind is AlertKind.TEST:
@@ -106,7 +111,20 @@ def muted(
             why[here.id] = Muted.BY_OPEN_MODEL
         elif suspect and here.model and here.kind is not AlertKind.DETECTOR_SUSPECT and not _is_hard(here):
             why[here.id] = Muted.BY_SUSPECT
+        elif not here.announced and (_unsure(here) or (_by_scenes(here) and here.model not in sure)):
+            why[here.id] = Muted.UNSURE
     return why
+
+
+def _unsure(here: Incident) -> bool:
+    """Whether the hourly watch has marked it and would not yet bet on it."""
+    return here.kind in RISES and here.firing and here.facts.get("sure") is False
+
+
+def _by_scenes(here: Incident) -> bool:
+    """Whether it is an L1 that stands on findings of scenes alone: it is as sure as they are."""
+    reasons = here.facts.get("reasons")
+    return here.kind is AlertKind.TRANSITION and here.stage == Level.WARN and reasons == [Reason.SCENE.value]
 
 
 def _opens(here: Incident) -> bool:

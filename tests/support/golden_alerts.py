@@ -62,6 +62,17 @@ ALERTS: dict[str, Alert] = {
         chance=0.0004,
         top_class="stuck",
     ),
+    "hourly_stands": found(
+        AlertKind.HOURLY,
+        ratio=0.06,
+        n=410.0,
+        repeats=25.0,
+        previous=0.031,
+        growth=1.94,
+        hours=2,
+        chance=0.0004,
+        top_class="stuck",
+    ),
     "scene": found(
         AlertKind.SCENE, scene="qa", ratio=0.07, n=200.0, previous=0.04, growth=1.75, top_class="phrase_loop"
     ),

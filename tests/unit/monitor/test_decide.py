@@ -112,6 +112,42 @@ def test_row_52_thirty_scenes_and_a_model_that_is_out_are_one_message() -> None:
     assert not any(one.announced for one in story.kept.values() if one.id != 31)
 
 
+def test_a_rise_that_may_be_chance_is_told_when_it_stands_and_else_ends_without_a_word() -> None:
+    story = Story(
+        incident(1, alert(AlertKind.HOURLY, facts={"sure": False})),
+        incident(2, alert(AlertKind.HOURLY, subject="b", model="b", facts={"sure": False})),
+    )
+    assert story.at(3_600) == []
+    story.change(1, facts={"sure": True})
+    story.change(2, resolved_at=AT + 7_200)
+    assert [[one.id for one in notice.firing] for notice in story.at(7_200)] == [[1]]
+    assert story.kept[2].settled
+    # What was told goes on to be told, whatever a later hour makes of it.
+    story.change(1, facts={"sure": False})
+    assert whys(story.at(7_200 + 14_400)) == [Why.REPEAT]
+
+
+def test_an_l1_that_stands_on_scenes_alone_is_as_sure_as_they_are() -> None:
+    warn = {"level": "warn", "reasons": ["scene"]}
+    story = Story(
+        incident(1, alert(AlertKind.SCENE, scene="qa", facts={"sure": False})),
+        incident(2, alert(AlertKind.TRANSITION, facts=warn)),
+        incident(
+            3, alert(AlertKind.TRANSITION, subject="b", model="b", facts=warn | {"reasons": ["scene", "ratio_10m"]})
+        ),
+    )
+    assert [[one.id for one in notice.firing] for notice in story.at(30)] == [[3]]
+    story.change(1, facts={"sure": True})
+    assert sorted(one.id for notice in story.at(3_700) for one in notice.firing) == [1, 2]
+
+
+def test_an_l1_on_scenes_that_became_an_l2_is_told() -> None:
+    story = Story(incident(1, alert(AlertKind.TRANSITION, facts={"level": "warn", "reasons": ["scene"]})))
+    assert story.at(60) == []
+    story.change(1, stage="reduced", facts={"level": "reduced", "reasons": ["ratio_30m"]})
+    assert [[one.id for one in notice.firing] for notice in story.at(61)] == [[1]]
+
+
 def test_thirty_scenes_without_it_are_one_message_too() -> None:
     story = Story(*(incident(at, alert(scene=f"s{at}")) for at in range(1, 31)))
     (notice,) = story.at(30)
