@@ -14,6 +14,7 @@ from breaker.evidence import Evidence, EvidenceKind
 from breaker.policy import BreakerPolicy
 from breaker.window import Counts
 from monitor.alerts.alert import Alert, AlertKind, Severity
+from monitor.counts import MonitorCounts
 from monitor.jobs import Run
 from monitor.policy import MonitorPolicy
 from monitor.ports import AlertDesk
@@ -48,13 +49,14 @@ class HourlyWatch:
         policy: MonitorPolicy,
         clock: Clock,
         on_change: Callable[[str, str, int], Awaitable[object]] | None = None,
+        counts: MonitorCounts | None = None,
     ) -> None:
         """`asked`: of each model the name that each of its endpoints is asked for; `on_change` hears of a model's new
         version, and under which fence that was found."""
         self._asked, self._rollup, self._hours, self._findings = asked, rollup, hours, findings
         self._versions, self._evidence, self._desk = versions, evidence, desk
         self._breaker, self._policy, self._clock = breaker, policy, clock
-        self._on_change = on_change
+        self._on_change, self._counts = on_change, counts or MonitorCounts()
 
     async def work(self, run: Run) -> None:
         """Roll up, then judge the hour that ended before `run` was due. Raises StoreUnavailable."""
@@ -93,7 +95,9 @@ class HourlyWatch:
 
     async def _tell(self, finding: Finding) -> None:
         """File the finding, its evidence and its alert; a finding told before is told again, to no effect."""
-        await self._findings.add(finding)
+        if await self._findings.add(finding):
+            sure = "no" if finding.facts.get("sure") is False else "yes"
+            self._counts.findings[finding.kind.value, finding.model, sure] += 1
         kind = EVIDENCE.get(finding.kind)
         if kind is not None:
             await self._evidence.add(

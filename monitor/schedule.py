@@ -19,6 +19,7 @@ from apscheduler.triggers.base import BaseTrigger
 from base.clock import Clock
 from breaker.ports import Lease, StoreUnavailable
 from monitor.alerts.alert import Alert, AlertKind, Severity
+from monitor.counts import MonitorCounts
 from monitor.cron import Cron
 from monitor.jobs import Job, JobRun, Run, RunState, Tick, due
 from monitor.leader import LEASE_S, RENEW_S, Leader
@@ -47,10 +48,12 @@ class Schedule:
         clock: Clock,
         desk: AlertDesk,
         ticks: Sequence[Tick] = (),
+        counts: MonitorCounts | None = None,
     ) -> None:
         self.jobs = {job.name: job for job in jobs}
         self.leader = Leader(lease, owner, clock)
         self._slots, self._owner, self._clock, self._desk = slots, owner, clock, desk
+        self._counts = counts or MonitorCounts()
         self._ticks = {tick.name: tick for tick in ticks}
         self._ticked: dict[str, float] = {}
         self._alarms: AsyncIOScheduler | None = None
@@ -183,6 +186,7 @@ class Schedule:
 
     async def _ended(self, job: Job, run: Run, error: str) -> None:
         now_s = self._clock.now_s()
+        self._counts.job_runs[job.name, "failed" if error else "done"] += 1
         retry_at = job.retry_at(run, now_s) if error else None
 
         async def finish() -> None:

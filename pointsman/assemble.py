@@ -9,7 +9,7 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 from typing import Any
@@ -24,6 +24,7 @@ from breaker.ports import StoreUnavailable
 from breaker.share import shares
 from detector import load_validators
 from fallback_phrases.catalog import load as load_phrases
+from monitor.counts import MonitorCounts
 from pointsman.breaker_metrics import BreakerCollector
 from pointsman.network import way_to_vendors
 from pointsman.phrases import KeptPhrases
@@ -87,6 +88,7 @@ class Service:
     boot_id: str
     stack: AsyncExitStack
     phrases: KeptPhrases
+    counts: MonitorCounts = field(default_factory=MonitorCounts)
     draining: bool = False
     data_door: str = ""
     """The URL clients reach this process by, once its door is open."""

@@ -40,6 +40,7 @@ def schedule_of(service: Service) -> Schedule:
         service.clock,
         service.desk,
         ticks_of(service, complaints),
+        service.counts,
     )
 
 

@@ -100,7 +100,12 @@ def evaluate_job(service: Service) -> Job:
     """The nightly run. It may be cut short and begun again: it goes on where it stopped, and ends once."""
     settings, clock = service.settings, service.clock
     policy = policy_of(settings)
-    evaluation = evaluation_of(settings, policy, service.upstream, service.engine, clock, service.deps.rng)
+
+    def told(result: Result, _progress: Progress) -> None:
+        outcome = ("ill" if result.ill else "good") if result.counted else "unjudged"
+        service.counts.answers[result.model, outcome] += 1
+
+    evaluation = evaluation_of(settings, policy, service.upstream, service.engine, clock, service.deps.rng, told=told)
 
     async def work(slot: Slot) -> None:
         # Half a second of parsing: not in the loop that serves clients.

@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
 
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from console.alerts_api import alert_routes
@@ -31,6 +32,7 @@ from pointsman.doorkeeper import HeldTokens, keep_tokens
 from pointsman.feedbackwork import anomalies_of
 from pointsman.fleet import SqlAudit
 from pointsman.graywork import grays_of
+from pointsman.monitor_metrics import MonitorCollector, Reader
 from pointsman.switchwork import FleetSwitches
 from pointsman.telling import Telling, start_telling
 from pointsman.watchwork import KINDS, watched_of
@@ -49,6 +51,7 @@ class Operators:
         self._running = AsyncExitStack()
         self._app: Any = None
         self.configuration: Configuration | None = None
+        self._collector = MonitorCollector(service.deps.metrics.registry, service.counts, service.clock)
         service.stack.push_async_callback(self._end)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -65,6 +68,21 @@ class Operators:
         conditions = ConditionWatch(service.guard, lambda: service.deps.topology, service.desk, service.clock)
         service.background(conditions.run(), "conditions")
         service.background(schedule.run(), "clock jobs")
+        self._read_metrics(service, schedule)
+
+    def _read_metrics(self, service: Service, schedule: Schedule) -> None:
+        alerts, zone = service.settings.alerts, service.settings.monitor.timezone
+        self._collector.channels = [channel.name for channel in alerts.all_channels()]
+        self._collector.leads = lambda: schedule.leader.fence is not None
+        windows = tuple(window.window(zone) for window in alerts.maintenance)
+        reader = Reader(
+            collector=self._collector,
+            engine=service.engine,
+            clock=service.clock,
+            jobs=tuple(schedule.jobs),
+            windows=windows,
+        )
+        service.background(reader.run(), "monitor metrics")
 
     async def _end(self) -> None:
         running, self._running = self._running, AsyncExitStack()
@@ -104,6 +122,11 @@ class Operators:
         @app.get("/healthz")
         async def healthz() -> dict[str, str]:
             return {"status": "ok"}
+
+        @app.get("/metrics")
+        async def metrics() -> Response:
+            # The clients' port tells the same; a monitor alone has no such port.
+            return Response(service.deps.metrics.exposition(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
         return operators_app(service, fleet, self._tokens, jobs, others, app)
 

@@ -58,7 +58,9 @@ async def start_telling(service: Service) -> Telling:
     def moves() -> Iterable[Transition]:
         return [move for model in service.guard.models for move in service.guard.snapshot(model).transitions]
 
-    urgent = Urgent(moves, service.lease, service.boot_id, channels, renderer, client, service.clock)
+    urgent = Urgent(
+        moves, service.lease, service.boot_id, channels, renderer, client, service.clock, alerts.policy, service.counts
+    )
     notifier = Notifier(
         SqlNotices(service.engine),
         service.lease,
@@ -69,6 +71,7 @@ async def start_telling(service: Service) -> Telling:
         windows=tuple(window.window(zone) for window in alerts.maintenance),
         dossiers=SqlDossiers(service.engine),
         urgent=urgent.once,
+        counts=service.counts,
     )
     sender = AlertSender(
         SqlOutbox(service.engine),
@@ -81,6 +84,8 @@ async def start_telling(service: Service) -> Telling:
         client,
         service.clock,
         alerts.policy,
+        service.counts,
+        urgent.note,
     )
     service.background(notifier.run(), "alerts: decide")
     service.background(sender.run(), "alerts: send")

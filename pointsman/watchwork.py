@@ -42,6 +42,7 @@ def hourly_watch(service: Service) -> HourlyWatch:
         settings.monitor,
         service.clock,
         gray_keeper(service).version_changed,
+        service.counts,
     )
 
 

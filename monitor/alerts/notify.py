@@ -17,6 +17,7 @@ from monitor.alerts.mute import Window, muted
 from monitor.alerts.policy import AlertPolicy
 from monitor.alerts.ports import Dossier, Dossiers, NoticeBook
 from monitor.alerts.routing import Routing
+from monitor.counts import MonitorCounts
 
 log = logging.getLogger(__name__)
 LEASE_NAME = "alert-decide"
@@ -45,12 +46,14 @@ class Notifier:
         windows: Sequence[Window] = (),
         dossiers: Dossiers | None = None,
         urgent: Callable[[float], Awaitable[int]] | None = None,
+        counts: MonitorCounts | None = None,
     ) -> None:
         """`urgent(since)` tells what moved after `since` while the store is away."""
         self._book, self._lease, self._owner, self._routing = book, lease, owner, routing
         self._clock, self._policy = clock, policy or AlertPolicy()
         self._windows, self._dossiers = tuple(windows), dossiers
         self._urgent, self._answered_at = urgent, clock.now_s()
+        self._counts = counts or MonitorCounts()
         self.filed = 0
 
     async def run(self) -> None:
@@ -103,7 +106,9 @@ class Notifier:
         await self._book.settle(decision.quiet)
         filed = 0
         for notice in decision.notices:
-            filed += await self._book.file(notice, self._routing.channels(notice), await self._body(notice))
+            if await self._book.file(notice, self._routing.channels(notice), await self._body(notice)):
+                filed += 1
+                self._counts.notices[notice.lead.kind.value, notice.why.value] += 1
         self.filed += filed
         return filed
 

@@ -65,7 +65,9 @@ class Renderer:
     def digest(self, bodies: Sequence[Mapping[str, Any]], language: Language) -> Message:
         """One message that stands for several: their titles, each with its alert's short name."""
         items = [
-            f"{_title(one.markdown)} `{self._ref(body)}`" for body in bodies for one in [self.message(body, language)]
+            " ".join(filter(None, (_title(self.message(body, language).markdown), f"`{ref}`" if ref else "")))
+            for body in bodies
+            for ref in [self._ref(body)]
         ]
         lead = {**bodies[0]["lead"], "kind": AlertKind.DIGEST.value, "moment": True, "id": 0, "model": "", "scene": ""}
         lead |= {"facts": {"count": len(items), "items": items}, "severity": Severity.WARN.value}

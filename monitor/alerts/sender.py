@@ -6,7 +6,7 @@ often" rests, one that refuses us is broken; meanwhile another channel tells wha
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import httpx
 
@@ -20,6 +20,7 @@ from monitor.alerts.policy import SENDER_LEASE, AlertPolicy
 from monitor.alerts.ports import Letter, Outbox, Robot
 from monitor.alerts.render import Renderer
 from monitor.alerts.routing import Routing
+from monitor.counts import MonitorCounts
 from monitor.ports import AlertDesk
 
 log = logging.getLogger(__name__)
@@ -48,11 +49,15 @@ class AlertSender:
         client: httpx.AsyncClient,
         clock: Clock,
         policy: AlertPolicy | None = None,
+        counts: MonitorCounts | None = None,
+        noted: Callable[[Outbox], Awaitable[None]] | None = None,
     ) -> None:
+        """`noted` writes down what was sent without the database, before the budgets are read."""
         self._outbox, self._desk, self._lease, self._owner = outbox, desk, lease, owner
         self._channels = {channel.name: channel for channel in channels}
         self._routing, self.renderer, self._client, self._clock = routing, renderer, client, clock
         self._policy = policy or AlertPolicy()
+        self._counts, self._noted = counts or MonitorCounts(), noted
         self.sent = 0
         self.failed = 0
 
@@ -82,6 +87,8 @@ class AlertSender:
 
     async def once(self) -> int:
         """Send what is due now; the number of messages sent. Raises StoreUnavailable."""
+        if self._noted is not None:
+            await self._noted(self._outbox)
         if not await self._may_send():
             return 0
         now_s, before = self._clock.now_s(), self.sent
@@ -140,6 +147,7 @@ class AlertSender:
             return
         message = self._message(mine, channel)
         said = await deliver(self._client, channel, message, self._clock.real_s(now_s))
+        self._counts.deliveries[channel.name, said.result.value] += 1
         await self._outbox.asked(channel.name, now_s, said.posts, said.result.value, said.detail, letter=mine[0].id)
         await self._settle(mine, channel, said, self._clock.now_s())
 

@@ -167,7 +167,7 @@ async def test_streams_that_were_stuck_before_it_began_are_not_its_doing(world: 
     assert (await world.kept()).stage is GrayStage.RUNNING
 
 
-async def test_no_data_pauses_is_told_after_two_hours_and_resolved_when_data_comes(world: World) -> None:
+async def test_row_48_no_data_pauses_is_told_after_two_hours_and_resolved_when_data_comes(world: World) -> None:
     await world.start()
     await world.pass_(30, gray=None)
     assert (await world.kept()).reason is GrayReason.NO_DATA
@@ -180,7 +180,7 @@ async def test_no_data_pauses_is_told_after_two_hours_and_resolved_when_data_com
     assert world.desk.open == []
 
 
-async def test_counts_that_fail_four_times_change_nothing_the_fifth_pauses_and_is_told(world: World) -> None:
+async def test_row_48_counts_that_fail_four_times_change_nothing_the_fifth_pauses_and_is_told(world: World) -> None:
     await world.start()
     await world.pass_(5)
     world.counts.fails = True
@@ -208,7 +208,7 @@ async def test_a_sick_stable_arm_pauses_and_a_sick_model_is_no_start(world: Worl
         await world.start()
 
 
-async def test_stopped_by_hand_with_no_samples_is_stopped_in_every_record(world: World) -> None:
+async def test_row_50_stopped_by_hand_with_no_samples_is_stopped_in_every_record(world: World) -> None:
     await world.start()
     await world.keeper.stop("a", "ann", "wrong day")
     for _ in range(2):

@@ -81,7 +81,7 @@ async def fleet(valkey: Valkey, engine: AsyncEngine, link: RedisLink) -> AsyncIt
     await fleet.close()
 
 
-async def test_each_slot_runs_once_and_the_one_whose_leader_died_ends_once(fleet: Fleet) -> None:
+async def test_row_47_each_slot_runs_once_and_the_one_whose_leader_died_ends_once(fleet: Fleet) -> None:
     for owner in "abcd":
         fleet.start(owner)
     await fleet.until(lambda: fleet.stuck is not None)

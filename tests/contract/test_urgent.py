@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import httpx
 import pytest
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from breaker.levels import Level, Reason
 from breaker.policy import BreakerPolicy
@@ -17,6 +19,7 @@ from monitor.alerts.routing import Routing
 from monitor.alerts.templates import Templates
 from monitor.alerts.urgent import Urgent
 from store.memory import MemoryLease
+from store.sql_outbox import SqlOutbox
 from tests.support.clock import ManualClock
 from tests.support.incidents import AT
 from tests.support.robots import Robots
@@ -59,6 +62,42 @@ async def test_what_opened_is_told_once_by_one_monitor(robots: Robots) -> None:
     assert "a: L3 open" in text
     assert "The database is away" in text
     assert "A0" not in text
+
+
+def fleet(count: int) -> list[Transition]:
+    return [replace(move(1, Level.OPEN), model=f"m{number}") for number in range(count)]
+
+
+@pytest.mark.parametrize("redis", [MemoryLease, Away], ids=["redis", "no redis either"])
+async def test_a_fleet_that_falls_keeps_within_each_robots_budget_and_names_every_model(
+    robots: Robots, redis: type[MemoryLease]
+) -> None:
+    lease, moves = redis(ManualClock(AT)), fleet(40)
+    async with httpx.AsyncClient() as client:
+        one = urgent(robots, client, lease, moves)
+        assert await one.once(AT - 5) == 40
+        assert robots.asked == ["wecom"] * 5 + ["feishu"] * 5
+        texts = robots.texts("wecom")
+        assert all(f"m{number}: L3 open" in "\n".join(texts) for number in range(5))
+        assert "36" in texts[-1] and "``" not in texts[-1]
+        # Within the same minute nobody asks the robot again, not another monitor either.
+        moves.append(move(9, Level.OPEN))
+        assert await one.once(AT - 5) == 0
+        if redis is MemoryLease:
+            assert await urgent(robots, client, lease, fleet(41)[40:], "two").once(AT - 5) == 0
+    assert len(robots.asked) == 10
+
+
+async def test_what_was_sent_without_the_database_counts_against_the_budget_when_it_is_back(
+    robots: Robots, engine: AsyncEngine
+) -> None:
+    outbox = SqlOutbox(engine)
+    async with httpx.AsyncClient() as client:
+        one = urgent(robots, client, MemoryLease(ManualClock(AT)), fleet(3))
+        await one.once(AT - 5)
+    for _ in range(2):
+        await one.note(outbox)
+    assert await outbox.posts(AT) == {"wecom": 3, "feishu": 3}
 
 
 @pytest.mark.parametrize(

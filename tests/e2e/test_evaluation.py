@@ -106,7 +106,7 @@ async def test_a_run_by_hand_that_was_cut_short_goes_on(tmp_path: Path, number: 
         assert third.returncode == 2 and "is done already" in told.decode()
 
 
-async def test_a_leader_killed_in_the_night_is_taken_over_and_the_run_ends_once(tmp_path: Path) -> None:
+async def test_row_47_a_leader_killed_in_the_night_is_taken_over_and_the_run_ends_once(tmp_path: Path) -> None:
     async with AsyncExitStack() as stack:
         valkey = stack.enter_context(start_valkey())
         upstream = await stack.enter_async_context(ScriptedUpstream(delay_s=0.01))
@@ -138,6 +138,10 @@ async def test_a_leader_killed_in_the_night_is_taken_over_and_the_run_ends_once(
             return [one["state"] for one in jobs if one["slot"] == slot] == ["done"]
 
         await until(told, PATIENCE_S)
+        # A monitor alone has no clients' port: what it did is told on the operators'.
+        metrics = (await client.get(f"{second.url}/metrics")).text
+        assert 'pointsman_job_runs_total{job="evaluate",result="done"} 1.0' in metrics
+        assert 'pointsman_evaluation_answers_total{model="a",outcome="good"}' in metrics
 
 
 def _headers() -> dict[str, str]:

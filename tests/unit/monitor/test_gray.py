@@ -134,7 +134,7 @@ def test_hard_stops_hold_at_every_stage(around: Around, why: GrayReason | None, 
         assert (moved.stage, moved.reason) == (GrayStage.ROLLED_BACK, why)
 
 
-def test_no_data_is_neither_good_nor_bad_it_pauses_and_goes_on_with_the_first_reply() -> None:
+def test_row_48_no_data_is_neither_good_nor_bad_it_pauses_and_goes_on_with_the_first_reply() -> None:
     here = begun()
     assert next_release(here, FINE, POLICY, T0 + 599) is here
     paused = next_release(here, FINE, POLICY, T0 + 600)
@@ -184,7 +184,7 @@ def test_at_the_last_step_nobody_is_compared_with_the_stable_arm_any_more() -> N
     assert next_release(here, Around(stable=Level.OPEN), POLICY, T0 + 61) is here
 
 
-def test_the_source_of_the_counts_may_fail_four_times_the_fifth_pauses_it() -> None:
+def test_row_48_the_source_of_the_counts_may_fail_four_times_the_fifth_pauses_it() -> None:
     here, now_s = fed(begun(), 5)
     for failures in (1, 2, 3, 4):
         assert next_release(here, Around(source_failures=failures), POLICY, now_s) is here
@@ -194,7 +194,7 @@ def test_the_source_of_the_counts_may_fail_four_times_the_fifth_pauses_it() -> N
     assert next_release(paused, FINE, POLICY, now_s + 900).stage is GrayStage.RUNNING
 
 
-def test_too_few_samples_never_pass() -> None:
+def test_row_48_too_few_samples_never_pass() -> None:
     here, now_s = fed(begun(), 60, gray=(1, 0))
     assert next_release(here, FINE, POLICY, now_s) is here
 
@@ -220,7 +220,7 @@ def test_a_new_version_during_an_analysis_starts_its_counters_anew() -> None:
     assert fresh.gray_arm != here.gray_arm
 
 
-def test_stopped_by_hand_with_no_samples_is_stopped_and_never_passed() -> None:
+def test_row_50_stopped_by_hand_with_no_samples_is_stopped_and_never_passed() -> None:
     here = commands.stopped(begun(), T0 + 10, "ann", "changed my mind")
     assert (here.stage, here.reason, here.split, here.ended_at) == (
         GrayStage.STOPPED, GrayReason.OPERATOR, 0.0, T0 + 10,
