@@ -5,11 +5,9 @@ Works on the database itself and holds a thousand rows at a time. A file appears
 
 import csv
 import json
-import re
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import IO, Any
@@ -21,10 +19,10 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from base.clock import SystemClock
 from pointsman.cli.check import DEFAULT_FILE, settings_or_exit
 from pointsman.cli.local_sql import with_sql
+from pointsman.cli.moments import moment
 from store.sql_export import columns, rows
 
 ConfigOption = typer.Option(DEFAULT_FILE, "--config", "-c", help="The configuration file.")
-UNITS = {"m": 60.0, "h": 3_600.0, "d": 86_400.0}
 BAD_INPUT = 2
 
 
@@ -80,20 +78,6 @@ def export(
         if part is not None:
             part.unlink(missing_ok=True)
     typer.echo(f"{count} rows", err=True)
-
-
-def moment(text: str, now_s: float, zone: ZoneInfo) -> float:
-    """Seconds since the epoch. Raises ValueError, which names the forms that are understood."""
-    if ago := re.fullmatch(r"(\d+(?:\.\d+)?)([mhd])", text):
-        return now_s - float(ago[1]) * UNITS[ago[2]]
-    if re.fullmatch(r"\d+(\.\d+)?", text) and len(text.partition(".")[0]) >= 9:
-        return float(text)
-    try:
-        when = datetime.fromisoformat(text)
-    except ValueError:
-        known = "a date, a date and time, seconds since the epoch, or an age like 24h"
-        raise ValueError(f"{text!r} is no moment: write {known}") from None
-    return (when if when.tzinfo is not None else when.replace(tzinfo=zone)).timestamp()
 
 
 def writer(format: Format, file: IO[str], names: Any) -> Callable[[Mapping[str, Any]], None]:

@@ -76,6 +76,13 @@ COMMANDS = {
     ),
     "baseline": Lazy(where="pointsman.cli.baseline:app", help="Baselines of the nightly evaluation: pin, show, runs."),
     "report": Lazy(where="pointsman.cli.report:app", help="Daily reports: list, show, render."),
+    "anomalies": Lazy(
+        where="pointsman.cli.anomalies:app", help="The anomaly list: models people complain of; take one off by hand."
+    ),
+    "findings": Lazy(
+        where="pointsman.cli.findings:findings",
+        help="What the hourly watch found, with the figures each was decided on. Exit 1: the service did not tell. 2: not a moment.",
+    ),
     "alerts": Lazy(where="pointsman.cli.alerts:app", help="Alerts: list, take, silence; test the channels."),
     "keys": Lazy(where="pointsman.cli.keys:app", help="App keys: create, list, revoke."),
     "admin": Lazy(where="pointsman.cli.admin:app", help="Admin tokens with roles: create, list, revoke."),

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from breaker.window import Counts
 from monitor.rollup import Rollup
-from pointsman.cli.export import moment
 from pointsman.cli.main import app
+from pointsman.cli.moments import moment
 from store.migrate import upgrade
 from store.sql_link import open_engine
 from store.sql_rollups import SqlRollups

@@ -110,3 +110,75 @@ def test_one_request_tells_its_attempts_and_the_excerpt(monkeypatch: pytest.Monk
 def test_the_shell_can_complete_commands() -> None:
     out = CliRunner().invoke(app, ["--help"]).output
     assert "--install-completion" in out
+
+
+LISTED = {
+    "model": "acme/large", "day": "2026-01-30", "last_bad_day": "2026-01-31", "users": 9, "complaints": 11, "threshold": 6,
+    "expected": 1.25, "chance": 2e-6, "clean_days": 1, "left_at": 0.0, "left_why": "", "left_by": "",
+    "samples": [{"request_id": "pm-7", "kind": "repetition", "source": "user", "app": "[b]car", "note": "again and again"}],
+}  # fmt: skip
+RISE = {
+    "id": "hourly:a:1", "at": 1_700_000_000.0, "kind": "hourly", "model": "acme/large", "scene": "", "standing": True,
+    "until": 1_700_007_200.0, "facts": {"sure": False},
+    "numbers": {"previous": 0.06, "ratio": 0.095, "n": 1_000, "growth": 1.58, "chance": 0.003},
+}  # fmt: skip
+CHANGED = {
+    **RISE,
+    "kind": "model_changed",
+    "standing": False,
+    "numbers": {},
+    "facts": {"was": "gpt-1", "is": "gpt-2 (fp)"},
+}
+TREND = {
+    **RISE,
+    "kind": "parse_trend",
+    "facts": {},
+    "numbers": {"score": 15, "first": 0.02, "last": 0.1, "repaired": 30},
+}
+
+
+def test_the_anomaly_list_says_who_and_why_and_what_people_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    code, out, calls = told(monkeypatch, {"anomalies": [LISTED]}, "anomalies", "--samples")
+    assert (code, calls[0][1]) == (0, "http://127.0.0.1:8081/admin/anomalies")
+    for word in ("acme/large", "9 (11 complaints)", "1.25", "2.0e-06", "pm-7", "[b]car", "again and again"):
+        assert word in out
+    code, out, _ = told(monkeypatch, {"anomalies": []}, "anomalies")
+    assert (code, out) == (0, "nobody is on the list\n")
+    code, out, _ = told(monkeypatch, {"anomalies": [LISTED]}, "anomalies", "--json")
+    assert json.loads(out) == [LISTED]
+
+
+def test_the_history_of_the_list_says_who_left_and_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    left = {**LISTED, "left_at": 1_700_000_000.0, "left_why": "by hand", "left_by": "ann"}
+    code, out, calls = told(monkeypatch, {"anomalies": [left]}, "anomalies", "history", "--model", "acme/large")
+    assert code == 0 and "2023-11-14 22:13:20 by hand ann" in out
+    assert calls[0][1].endswith("/admin/anomalies/history?limit=100&model=acme%2Flarge")
+
+
+def test_a_model_is_taken_off_the_list_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    code, out, calls = told(monkeypatch, {"listed": False}, "anomalies", "dismiss", "acme/large", "-r", "another app")
+    assert (code, out) == (0, "acme/large is off the list\n")
+    assert calls[0] == (
+        "POST", "http://127.0.0.1:8081/admin/anomalies/acme/large/dismiss", {"reason": "another app", "actor": "cli"}
+    )  # fmt: skip
+    refusal = {"error": {"message": "'a' is not on the anomaly list"}}
+    code, out, _ = told(monkeypatch, refusal, "anomalies", "dismiss", "a", "-r", "x", status=409)
+    assert code == 1 and "not on the anomaly list" in out
+
+
+def test_findings_are_told_with_the_figures_they_were_decided_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = {"findings": [RISE, CHANGED, TREND]}
+    code, out, calls = told(monkeypatch, rows, "findings", "--model", "acme/large", "--since", "2026-01-31")
+    assert code == 0
+    for word in ("6.0% → 9.5% of 1000 (1.6×, chance 3.0e-03)", "unsure", "gpt-1 → gpt-2 (fp)", "repaired 2% → 10%"):
+        assert word in out
+    assert calls[0][1].endswith("/admin/findings?model=acme%2Flarge&since=1769817600.0&limit=200")
+    code, out, _ = told(monkeypatch, rows, "findings", "--standing", "--json")
+    assert json.loads(out) == [RISE, TREND]
+    code, out, _ = told(monkeypatch, {"findings": []}, "findings")
+    assert (code, out) == (0, "nothing was found\n")
+
+
+def test_findings_since_no_moment_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    code, out, calls = told(monkeypatch, {"findings": []}, "findings", "--since", "yesterday")
+    assert code == 2 and "'yesterday' is no moment" in out and calls == []
