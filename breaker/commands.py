@@ -43,7 +43,8 @@ def force(
         reasons=(Reason.OPERATOR,),
         cause=(Reason.OPERATOR,) if level is Level.OPEN else (),
     )
-    return told(here, moved, to=level, at=now_s, actor=actor, note=f"{mode}: {reason}")
+    numbers = (("until", until),) if until else ()
+    return told(here, moved, to=level, at=now_s, numbers=numbers, actor=actor, note=f"{mode}: {reason}")
 
 
 def reset(here: Snapshot, actor: str, reason: str, now_s: float) -> Snapshot:

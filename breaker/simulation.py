@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from base.wrong import wrong
 from breaker.commands import force, reset
 from breaker.conditions import conditions
 from breaker.edges import RefusedMove, enter
@@ -131,8 +132,8 @@ def policy_of(scenario: Scenario, changes: Mapping[str, Any] | None = None) -> B
     try:
         return BreakerPolicy(**(scenario.changed_policy | dict(changes or {})))
     except ValidationError as error:
-        wrong = (f"{'.'.join(map(str, e['loc'])) or 'policy'}: {e['msg']}" for e in error.errors(include_url=False))
-        raise ScenarioError("; ".join(wrong)) from error
+        found = (f"{'.'.join(map(str, e['loc'])) or 'policy'}: {wrong(e)}" for e in error.errors(include_url=False))
+        raise ScenarioError("; ".join(found)) from error
 
 
 def _stage(scenario: Scenario, policy: BreakerPolicy) -> _Stage:

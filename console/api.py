@@ -13,6 +13,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
+from base.wrong import wrong
 from breaker.explain import Explanation
 from breaker.levels import Mode
 from breaker.machine import RefusedMove
@@ -174,6 +175,10 @@ def _transition(moved: Transition) -> dict[str, Any]:
     return asdict(moved) | {"numbers": dict(moved.numbers)}
 
 
+WHOLE_BODY = frozenset({"model_attributes_type", "dict_type", "model_type"})
+"""Kinds of error that, told of the body itself, mean that it is no JSON object."""
+
+
 def _shape(status: int, code: str, message: str, param: str | None) -> JSONResponse:
     kind = "invalid_request_error" if status < 500 else "server_error"
     return JSONResponse({"error": {"message": message, "type": kind, "param": param, "code": code}}, status)
@@ -187,8 +192,10 @@ async def _refused(_request: Request, error: Exception) -> JSONResponse:
 async def _invalid(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
-    field = ".".join(str(part) for part in first["loc"][1:]) or "body"
-    return _shape(422, "invalid_field", f"{field}: {first['msg']}", field)
+    field = ".".join(str(part) for part in first["loc"][1:] if not isinstance(part, int)) or "body"
+    if first["type"] == "json_invalid" or (field == "body" and first["type"] in WHOLE_BODY):
+        return _shape(400, "invalid_json", "the body must be a JSON object, sent as application/json", None)
+    return _shape(422, "invalid_field", f"{field}: {wrong(first)}", field)
 
 
 async def _store_gone(_request: Request, _error: Exception) -> JSONResponse:

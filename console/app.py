@@ -19,7 +19,8 @@ from console.feed import Feed
 from console.gate import Headed
 from console.gray_api import Grays
 from console.jobs_api import ClockJobs
-from console.pages.evidence import feedback_pages, report_pages
+from console.pages.evaluations import evaluation_pages
+from console.pages.evidence import feedback_pages
 from console.pages.fleet import fleet_routes
 from console.pages.gray import gray_pages
 from console.pages.incidents import IncidentPages
@@ -132,7 +133,7 @@ def _routes(site: Site, desk: Desk) -> Iterator[BaseRoute]:
     if desk.anomalies is not None:
         yield from feedback_pages(site, desk.anomalies, desk.watched, desk.audit)
     if desk.reports is not None:
-        yield from report_pages(site, desk.reports)
+        yield from evaluation_pages(site, desk.reports)
     if desk.configuration is not None:
         yield from config_pages(site, desk.configuration, desk.audit)
     if desk.phrases is not None:

@@ -46,3 +46,9 @@ def cut(text: str, verdict: Verdict) -> Marked:
 def _at(text: str, onset: int | None) -> Marked:
     at = len(text) if onset is None else min(onset, len(text))
     return Marked(head=text[:at], first="", loop=text[at:], tail="")
+
+
+def marked_span(text: str, start: int, end: int) -> Marked:
+    """Cut `text` at a span that is already known, [start, end); an empty span marks nothing."""
+    start, end = min(start, len(text)), min(end, len(text))
+    return Marked(head=text[:start], first="", loop=text[start:end], tail=text[end:])

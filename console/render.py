@@ -9,9 +9,7 @@ from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from console.charts import gauge, heat, sparkline
-from console.words import Words
-
-MINUTE_S, HOUR_S, DAY_S = 60, 3_600, 86_400
+from console.words import duration
 
 
 def environment() -> Environment:
@@ -47,20 +45,6 @@ def ms(value: float | None) -> str:
     if value is None:
         return "–"
     return f"{value:,.0f}\u00a0ms" if value < 1_000 else f"{value / 1000:,.1f}\u00a0s"
-
-
-def duration(words: Words, seconds: float) -> str:
-    """One or two units: `45 s`, `12 min`, `3 h 20 min`, `5 d 4 h`."""
-    left = max(0, int(seconds))
-    if left < MINUTE_S:
-        return words("unit.s", n=left)
-    if left < HOUR_S:
-        return words("unit.min", n=left // MINUTE_S)
-    if left < DAY_S:
-        hours, minutes = left // HOUR_S, left % HOUR_S // MINUTE_S
-        return words("unit.h", n=hours) + (f" {words('unit.min', n=minutes)}" if minutes else "")
-    days, hours = left // DAY_S, left % DAY_S // HOUR_S
-    return words("unit.d", n=days) + (f" {words('unit.h', n=hours)}" if hours and days < 10 else "")
 
 
 @pass_context

@@ -20,6 +20,7 @@ from base.clock import Clock
 from breaker.ports import StoreUnavailable
 from console.access import Doorkeeper, Role
 from console.assets import Assets
+from console.csv_out import CSV_ROWS, Sheet, csv_answer
 from console.forms import BadForm, Form, read_form
 from console.gate import cookies_of, from_elsewhere
 from console.session import NONCE_BYTES, Sealer, Session
@@ -96,7 +97,27 @@ class Visit:
         token = self.site.sealer.form_token(self.session.id if self.session else "", secrets.token_bytes(NONCE_BYTES))
         return Markup('<input type="hidden" name="form_token" value="{}">').format(token)
 
-    def page(self, template: str, *, status: int = 200, **values: Any) -> Response:
+    @property
+    def csv(self) -> str:
+        """Which table of the page is asked for as CSV; empty: the page itself."""
+        return self.asked("csv")
+
+    def most(self, shown: int) -> int:
+        """How many rows to read of a table that the page shows in pieces of `shown`."""
+        return CSV_ROWS if self.csv else shown
+
+    def csv_link(self, path: str, sheet: str, **query: object) -> Markup:
+        """What stands beside a table."""
+        return Markup('<a class="csv" href="{}" download title="{}" data-sheet="{}">CSV</a>').format(
+            self.url(path, **{**query, "csv": sheet}), self.words("csv"), sheet
+        )
+
+    def page(
+        self, template: str, *, status: int = 200, sheets: Mapping[str, Sheet] | None = None, **values: Any
+    ) -> Response:
+        """The page, or one of its tables where the address asks for that. Raises KeyError for a table it does not have."""
+        if sheets is not None and self.csv:
+            return csv_answer(self.csv, sheets[self.csv])
         html = self.site.templates.get_template(template).render(
             visit=self,
             t=self.words,
@@ -105,6 +126,7 @@ class Visit:
             theme=self.theme,
             languages=LANGUAGES,
             url=self.url,
+            csv=self.csv_link,
             asset=lambda name: self.site.path(self.site.assets.url(name)),
             now_s=self.site.clock.now_s(),
             said=self._said(),

@@ -12,8 +12,8 @@ from breaker.policy import BreakerPolicy
 from breaker.recovery import is_hard
 from breaker.snapshot import Snapshot
 from breaker.triggers import Reading
-from console.render import duration, pct
-from console.words import Words
+from console.render import pct
+from console.words import Words, duration
 
 FINDINGS = frozenset({Reason.NIGHTLY, Reason.SCENE, Reason.COMPLAINTS, Reason.HARD_IN_A_ROW})
 """Rules that read what others found; without a finding there is nothing to count."""

@@ -10,6 +10,7 @@ from typing import Any
 
 LANGUAGES = ("zh", "en")
 NAMES = {"zh": "中文", "en": "English"}
+MINUTE_S, HOUR_S, DAY_S = 60, 3_600, 86_400
 HTML_TAGS = {"zh": "zh-CN", "en": "en"}
 
 
@@ -49,6 +50,20 @@ def preferred(accept_language: str) -> str:
         if tag.startswith("en"):
             return "en"
     return "zh"
+
+
+def duration(words: Words, seconds: float) -> str:
+    """One or two units: `45 s`, `12 min`, `3 h 20 min`, `5 d 4 h`."""
+    left = max(0, int(seconds))
+    if left < MINUTE_S:
+        return words("unit.s", n=left)
+    if left < HOUR_S:
+        return words("unit.min", n=left // MINUTE_S)
+    if left < DAY_S:
+        hours, minutes = left // HOUR_S, left % HOUR_S // MINUTE_S
+        return words("unit.h", n=hours) + (f" {words('unit.min', n=minutes)}" if minutes else "")
+    days, hours = left // DAY_S, left % DAY_S // HOUR_S
+    return words("unit.d", n=days) + (f" {words('unit.h', n=hours)}" if hours and days < 10 else "")
 
 
 def _flat(tree: Mapping[str, Any], before: str = "") -> dict[str, str]:

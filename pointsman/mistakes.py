@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
+from base.wrong import wrong
 from pointsman.yaml_lines import Lines, Mistake, Path, dotted
 
 
@@ -17,10 +18,8 @@ def mistake(error: Mapping[str, Any], lines: Lines, root: type[BaseModel]) -> Mi
     path: Path = tuple(error["loc"])
     if error["type"] == "extra_forbidden":
         what = f"unknown key{hint(str(path[-1]), _keys_at(path[:-1], root))}"
-    elif error["type"] == "missing":
-        what = "is missing"
     else:
-        what = str(error["msg"]).removeprefix("Value error, ")
+        what = wrong(error)
     return Mistake(line=lines.of(path), where=dotted(path), what=what)
 
 

@@ -64,12 +64,16 @@ async def doors_of(
         reloads = Reloads(service, role.value, file, os.environ)
     else:
         from pointsman.doorkeeper import HeldTokens
+        from pointsman.one_port import OnePort
         from pointsman.operators import Operators
 
         hashes, token = admin_hashes(service.settings.data_dir, os.environ)
         operators = Operators(service, HeldTokens(hashes))
         reloads = Reloads(service, role.value, file, os.environ, operators.start)
         operators.configuration = reloads
+        if doors and service.settings.console.on_data_port:
+            one = OnePort(service.app, operators, lambda: service.settings.console)
+            doors[0] = Door(app=one, socket=doors[0].socket)
         doors.append(Door(app=operators, socket=listen(service.settings.address(admin=True))))
         await operators.start()
     service.background(reloads.follow(), "settings")

@@ -26,6 +26,7 @@ from pointsman.alert_settings import (
     MaintenanceSettings,
     alert_contradictions,
 )
+from pointsman.mending import mended
 from pointsman.mistakes import hint, mistake
 from pointsman.network import NetworkSettings
 from pointsman.settings_console import ConsoleSettings
@@ -216,7 +217,7 @@ class Settings(Part):
         return Topology(models=models, routes=routes, scenes=KNOWN_SCENES | frozenset(self.scenes))
 
 
-MENDED_TRIES = 3
+MENDED_TRIES = 4
 """A value whose removal uncovers another mistake is rare, and a chain of them rarer."""
 
 
@@ -255,21 +256,17 @@ def _validated(data: dict[str, Any], lines: Lines) -> tuple[Settings | None, lis
             found = error.errors(include_url=False)
         named = {m.where for m in mistakes}
         fresh = [mistake(dict(e), lines, Settings) for e in found]
-        mistakes += [m for m in fresh if m.where not in named]
+        # What mending took out with a wrong value in it is not missing from the file.
+        mistakes += [m for m in fresh if not any(_is_at(known, m.where) for known in named)]
         data = copy.deepcopy(data)
-        if not sum(_removed(data, e["loc"]) for e in found):
+        if not sum([mended(data, e["loc"]) for e in found]):
             break
     return None, mistakes
 
 
-def _removed(data: Any, path: Path) -> bool:
-    """Take the value at `path` out, so that its default stands in; False: there is nothing to take out."""
-    for part in path[:-1]:
-        try:
-            data = data[part]
-        except (KeyError, IndexError, TypeError):
-            return False
-    return isinstance(data, dict) and data.pop(path[-1], None) is not None
+def _is_at(known: str, where: str) -> bool:
+    """Whether `known` is `where` or a part of it."""
+    return known == where or known.startswith((f"{where}.", f"{where}["))
 
 
 def _contradictions(settings: Settings, lines: Lines) -> Iterator[Mistake]:

@@ -1,8 +1,12 @@
 """The part of the settings that the operators' pages obey."""
 
+import re
 from typing import Annotated, Literal, Self
 
 from pydantic import AnyHttpUrl, BaseModel, ConfigDict, Field, SecretStr, model_validator
+
+CLIENTS_PATH = re.compile(r"/(v1|healthz|readyz|metrics|openapi\.json)(/|$)")
+"""What the clients' application answers; see router/api.py."""
 
 
 class OidcSettings(BaseModel):
@@ -25,12 +29,14 @@ class OidcSettings(BaseModel):
 
 
 class ConsoleSettings(BaseModel):
-    """The operators' pages, on `admin_listen`."""
+    """The operators' pages, on `admin_listen`, and on `listen` only where asked for."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     prefix: Annotated[str, Field(max_length=200, pattern=r"^(/[A-Za-z0-9._~-]+)*$")] = ""
     """The path under which a proxy shows the pages, like /pointsman."""
+    on_data_port: bool = False
+    """Whether the pages and the admin JSON are reached below `prefix` of `listen` too; switching it on takes a restart."""
     https: bool = False
     """Whether people reach the pages by https; the session cookie is then sent over nothing else."""
     data_url: AnyHttpUrl | None = None
@@ -44,4 +50,6 @@ class ConsoleSettings(BaseModel):
     def _way_back(self) -> Self:
         if self.oidc is not None and self.url is None:
             raise ValueError("oidc needs `url`: the address that the identity provider sends people back to")
+        if self.on_data_port and (not self.prefix or CLIENTS_PATH.match(self.prefix)):
+            raise ValueError("on_data_port needs a `prefix` that no path for clients begins with, such as /pointsman")
         return self

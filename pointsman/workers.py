@@ -79,6 +79,8 @@ def plan(role: Role, count: int) -> list[Role]:
 
 async def supervise(config: Path, settings: Settings, role: Role, count: int) -> None:
     """Run the workers until a signal says so. Raises StartError when they do not come up."""
+    if settings.console.on_data_port:
+        raise StartError("console.on_data_port needs one process: with workers the pages are on admin_listen alone")
     async with AsyncExitStack() as stack:
         roles = plan(role, count)
         door = Door(app=None, socket=stack.enter_context(listen(settings.address())))

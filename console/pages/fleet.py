@@ -1,7 +1,7 @@
 """The fleet: trouble first and loud, the rest in one quiet table; live by a nudge, then a fetch of the piece that changed."""
 
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 from starlette.responses import Response, StreamingResponse
@@ -11,6 +11,7 @@ from base.switch import Switch
 from breaker.levels import Level
 from breaker.policy import BreakerPolicy
 from breaker.ports import StoreUnavailable
+from console.csv_out import Sheet
 from console.feed import Feed
 from console.fleet_now import FleetNow, Row, Wanted
 from console.ports import Yard
@@ -35,7 +36,9 @@ def fleet_routes(
     async def page(visit: Visit) -> Response:
         fleet = await feed.now()
         template = "fleet_body.html" if visit.partial else "fleet.html"
-        return visit.page(template, **fleet_values(visit, fleet, yard), switched=await _switched(switches))
+        values = fleet_values(visit, fleet, yard)
+        sheets = {"fleet": _sheet([*values["troubled"], *values["quiet"]], visit)}
+        return visit.page(template, sheets=sheets, **values, switched=await _switched(switches))
 
     async def live(visit: Visit) -> Response:
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
@@ -52,6 +55,7 @@ def fleet_values(visit: Visit, fleet: FleetNow, yard: Yard) -> dict[str, Any]:
     return {
         "fleet": fleet,
         "wanted": wanted,
+        "query": {name: getattr(wanted, name) for name in Wanted.__dataclass_fields__},
         "troubled": [row for row in shown if row.troubled],
         "quiet": [row for row in shown if not row.troubled],
         "routes": sorted({route for one in known for route in one.routes}),
@@ -65,6 +69,27 @@ def fleet_values(visit: Visit, fleet: FleetNow, yard: Yard) -> dict[str, Any]:
             row.snapshot, row.explanation, yard.policy, visit.site.clock.now_s(), visit.words
         ),
     }
+
+
+COLUMNS = (
+    "model", "vendor", "level", "mode", "since", "judged_10m", "repeats_10m", "ratio_10m", "enough_to_tell",
+    "requests_per_min", "hard_failures_10m", "routes", "shares_in_force", "shares_configured", "why",
+)  # fmt: skip
+
+
+def _sheet(rows: Sequence[Row], visit: Visit) -> Sheet:
+    return Sheet(
+        columns=COLUMNS,
+        rows=(
+            (
+                row.model, row.known_as.vendor, row.level, row.snapshot.mode, row.snapshot.since or None, row.n, row.k,
+                row.ratio, row.known, row.per_min, row.hard, [share.route for share in row.shares],
+                [f"{share.effective:.4g}" for share in row.shares],
+                [f"{share.configured:.4g}" for share in row.shares], why_of(row, visit),
+            )
+            for row in rows
+        ),
+    )  # fmt: skip
 
 
 def why_of(row: Row, visit: Visit) -> str:

@@ -1,11 +1,13 @@
 """Gray releases: both arms side by side with their intervals, every move, and what a person may do."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
 
 from starlette.responses import Response
 from starlette.routing import Route
 
 from breaker.gray import GrayRelease
+from console.csv_out import Sheet, mappings
 from console.forms import reason_of
 from console.gray_api import GrayRefused, Grays
 from console.ports import AuditTrail
@@ -21,13 +23,33 @@ MAY = {
 """What makes sense where a release stands; the keeper has the last word."""
 
 
+RELEASE = ("id", "model", "candidate", "version", "stage", "reason", "share", "started_at", "ended_at")
+EVENT = ("at", "stage", "reason", "share", "actor", "note")
+ARM = ("judged", "repeats", "repeat_ratio", "repeat_interval", "attempts", "hard", "hard_ratio")
+
+
+def _arms(releases: Sequence[Mapping[str, Any]]) -> Sheet:
+    """Two rows a release: the new version and the stable one."""
+    return Sheet(
+        columns=("id", "model", "candidate", "arm", *ARM),
+        rows=(
+            [one["id"], one["model"], one["candidate"], arm, *(one[arm].get(name) for name in ARM)]
+            for one in releases
+            for arm in ("gray", "stable")
+        ),
+    )
+
+
 def gray_pages(site: Site, grays: Grays, audit: AuditTrail) -> list[Route]:
     async def page(visit: Visit) -> Response:
         standing = [grays.report(release) for release in await grays.standing()]
+        standing = [one for one in standing if one["stage"] in MAY]
+        ended = [grays.report(release) for release in await grays.history(None, visit.most(HISTORY))]
         return visit.page(
             "gray.html",
-            standing=[one for one in standing if one["stage"] in MAY],
-            ended=[grays.report(release) for release in await grays.history(None, HISTORY)],
+            standing=standing,
+            ended=ended,
+            sheets={"arms": _arms(standing), "releases": mappings(ended, *RELEASE)},
             models=list(grays.models()),
             may=MAY,
         )
@@ -36,7 +58,9 @@ def gray_pages(site: Site, grays: Grays, audit: AuditTrail) -> list[Route]:
         release = await grays.find(visit.asked("id"))
         if release is None:
             raise KeyError(visit.asked("id"))
-        return visit.page("gray_one.html", one=grays.report(release))
+        told = grays.report(release)
+        sheets = {"arms": _arms([told]), "moves": mappings(told["events"], *EVENT)}
+        return visit.page("gray_one.html", one=told, sheets=sheets)
 
     async def start(visit: Visit) -> Response:
         form = visit.form

@@ -1,21 +1,19 @@
 """Incidents from firing to resolved: taken, silenced, noted, closed; and whether the robots that tell of them answer."""
 
-import json
 from collections.abc import Awaitable, Callable
 
 from starlette.responses import Response
 from starlette.routing import Route
 
 from console.access import Role
-from console.alerts_ports import AlertRoom, IncidentRow
-from console.csv_out import csv_answer
+from console.alerts_ports import AlertRoom, ChannelRow, DeliveryRow, EventRow, IncidentRow, SilenceRow
+from console.csv_out import records
 from console.forms import BadForm, reason_of
 from console.ports import AuditTrail
 from console.render import pct
 from console.site import Site, Visit, acts, looks
 
 PAGE = 100
-CSV_ROWS = 10_000
 LONGEST_MINUTES = 30 * 24 * 60.0
 LARGEST_ID = 2**31 - 1
 STATES = ("open", "over", "all")
@@ -36,7 +34,6 @@ class IncidentPages:
     def routes(self, site: Site) -> list[Route]:
         return [
             looks(site, "/incidents", self.page),
-            looks(site, "/incidents.csv", self.as_csv),
             looks(site, "/incidents/{id:int}", self.one),
             acts(site, "/incidents/{id:int}/ack", self.ack),
             acts(site, "/incidents/{id:int}/unack", self.unack),
@@ -66,7 +63,8 @@ class IncidentPages:
         return state if state in STATES else "open"
 
     async def page(self, visit: Visit) -> Response:
-        found = await self._found(visit, PAGE + 1)
+        found = await self._found(visit, visit.most(PAGE + 1))
+        silences, channels = await self._room.silences(), await self._room.channels()
         query = {name: visit.asked(name) for name in ("state", "model", "kind") if visit.asked(name)}
         return visit.page(
             "incidents_body.html" if visit.partial else "incidents.html",
@@ -76,28 +74,31 @@ class IncidentPages:
             state=self._state(visit),
             states=STATES,
             kinds=self._room.kinds(),
-            silences=await self._room.silences(),
-            channels=await self._room.channels(),
+            silences=silences,
+            channels=channels,
+            sheets={
+                "incidents": records(found, *IncidentRow.__dataclass_fields__),
+                "silences": records(silences, *SilenceRow.__dataclass_fields__),
+                "channels": records(channels, *ChannelRow.__dataclass_fields__),
+            },
         )
-
-    async def as_csv(self, visit: Visit) -> Response:
-        names = [name for name in IncidentRow.__dataclass_fields__ if name != "facts"]
-        rows = (
-            [*(getattr(one, n) for n in names), json.dumps(dict(one.facts))]
-            for one in await self._found(visit, CSV_ROWS)
-        )
-        return csv_answer("incidents", [*names, "facts"], rows)
 
     async def one(self, visit: Visit) -> Response:
         id_ = _id(visit)
         found = await self._room.incident(id_)
         if found is None:
             raise KeyError(f"A{id_}")
+        events = await self._room.events(id_)
+        letters = await self._room.deliveries(incident=id_, limit=visit.most(PAGE))
         return visit.page(
             "incident.html",
             one=found,
-            events=await self._room.events(id_),
-            letters=await self._room.deliveries(incident=id_, limit=PAGE),
+            events=events,
+            letters=letters,
+            sheets={
+                "events": records(events, *EventRow.__dataclass_fields__),
+                "letters": records(letters, *DeliveryRow.__dataclass_fields__),
+            },
             facts=facts_of(found, visit),
             sample=str(found.facts.get("sample") or ""),
         )

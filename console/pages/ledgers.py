@@ -1,6 +1,5 @@
 """The plain tables: who did what (audit log), who may call (keys), what runs by the clock (jobs)."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,14 +7,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from console.access import Role
-from console.csv_out import csv_answer
+from console.csv_out import mappings, records
 from console.forms import Form, reason_of
 from console.jobs_api import ClockJobs
-from console.ports import AuditTrail, KeyRing
+from console.ports import Act, AuditTrail, KeyRing, KeyRow
 from console.site import Site, Visit, acts, looks
 
 PAGE = 100
-CSV_ROWS = 10_000
 
 
 def audit_routes(site: Site, audit: AuditTrail) -> list[Route]:
@@ -26,17 +24,20 @@ def audit_routes(site: Site, audit: AuditTrail) -> list[Route]:
 
     async def page(visit: Visit) -> Response:
         asked = sought(visit)
-        found = list(await audit.acts(**asked, limit=PAGE + 1))
+        found = list(await audit.acts(**asked, limit=visit.most(PAGE + 1)))
         query = {name: value for name, value in asked.items() if value and name != "before"}
         older = {**query, "before": repr(found[PAGE - 1].at)} if len(found) > PAGE else None
-        return visit.page("audit.html", found=found[:PAGE], sought=asked, query=query, older=older, details=details_of)
+        return visit.page(
+            "audit.html",
+            found=found[:PAGE],
+            sought=asked,
+            query=query,
+            older=older,
+            details=details_of,
+            sheets={"audit": records(found, *Act.__dataclass_fields__)},
+        )
 
-    async def as_csv(visit: Visit) -> Response:
-        found = await audit.acts(**sought(visit), limit=CSV_ROWS)
-        rows = ((a.at, a.actor, a.role, a.action, a.target, a.reason, json.dumps(dict(a.details))) for a in found)
-        return csv_answer("audit", ("at", "actor", "role", "action", "target", "reason", "details"), rows)
-
-    return [looks(site, "/audit", page), looks(site, "/audit.csv", as_csv)]
+    return [looks(site, "/audit", page)]
 
 
 def details_of(details: Mapping[str, Any]) -> str:
@@ -46,7 +47,9 @@ def details_of(details: Mapping[str, Any]) -> str:
 
 def key_routes(site: Site, keys: KeyRing, audit: AuditTrail) -> list[Route]:
     async def page(visit: Visit, made: str = "", app: str = "") -> Response:
-        return visit.page("keys.html", rows=await keys.all(), routes=keys.routes(), made=made, app=app)
+        rows = await keys.all()
+        sheets = {"keys": records(rows, *KeyRow.__dataclass_fields__)}
+        return visit.page("keys.html", sheets=sheets, rows=rows, routes=keys.routes(), made=made, app=app)
 
     async def shown(visit: Visit) -> Response:
         return await page(visit)
@@ -79,14 +82,8 @@ def key_routes(site: Site, keys: KeyRing, audit: AuditTrail) -> list[Route]:
             raise KeyError(id_)
         return visit.away("/keys", said="key_revoked")
 
-    async def as_csv(visit: Visit) -> Response:
-        names = ("id", "app", "hint", "routes", "per_minute", "tokens_per_minute", "max_concurrent", "support")
-        rows = ([_plain(getattr(row, name)) for name in names] for row in await keys.all())
-        return csv_answer("keys", names, rows)
-
     return [
         looks(site, "/keys", shown),
-        looks(site, "/keys.csv", as_csv),
         acts(site, "/keys/make", make, Role.ADMIN),
         acts(site, "/keys/revoke", revoke, Role.ADMIN),
     ]
@@ -96,16 +93,16 @@ def _limit(form: Form, name: str) -> int | None:
     return int(form.number(name, least=1, most=1_000_000_000)) if form.raw(name).strip() else None
 
 
-def _plain(value: Any) -> Any:
-    return " ".join(value) if isinstance(value, tuple) else value
-
-
 def job_routes(site: Site, jobs: ClockJobs, audit: AuditTrail) -> list[Route]:
     async def page(visit: Visit) -> Response:
         listed = list(await jobs.jobs())
         name = visit.asked("name")
-        runs = list(await jobs.runs(name, PAGE)) if name in jobs.names() else []
-        return visit.page("jobs.html", jobs=listed, name=name, runs=runs)
+        runs = list(await jobs.runs(name, visit.most(PAGE))) if name in jobs.names() else []
+        sheets = {
+            "jobs": mappings(listed, "job", "cron", "timezone", "next_at", "last"),
+            "runs": mappings(runs, "slot", "state", "started_at", "ended_at", "detail"),
+        }
+        return visit.page("jobs.html", jobs=listed, name=name, runs=runs, sheets=sheets)
 
     async def run(visit: Visit) -> Response:
         name, reason = visit.form.one_of("name", list(jobs.names())), reason_of(visit.form)

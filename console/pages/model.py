@@ -14,11 +14,11 @@ from breaker.ports import StoreUnavailable
 from breaker.seen import last_complete_minute
 from breaker.snapshot import Transition
 from breaker.window import MinuteRow
-from console.csv_out import csv_answer
 from console.feed import Feed
 from console.forms import reason_of
 from console.marked import marked
 from console.model_now import SHOWN_MIN, heat_map, kinds, loops, parts, series
+from console.model_sheets import model_sheets
 from console.pages.fleet import lines_of, why_of
 from console.ports import AuditTrail, Failed, History, Hour, HourBook, Records, Yard
 from console.site import Site, Visit, acts, looks
@@ -52,7 +52,6 @@ class ModelPages:
             looks(site, "/model", self.page),
             looks(site, "/model/now", self.now),
             looks(site, "/model/series", self.series),
-            looks(site, "/model/transitions.csv", self.transitions_csv),
             acts(site, "/model/force", self.force),
             acts(site, "/model/reset", self.reset),
         ]
@@ -63,16 +62,21 @@ class ModelPages:
         minutes = await self._minutes(model)
         last = last_complete_minute(self._yard.now_s(), self._yard.policy.grace_s)
         failed, sql_down = await self._failed(model)
+        tables: dict[str, Any] = {
+            "kinds": kinds(minutes, last),
+            "scenes": parts(minutes, last, "scene"),
+            "endpoints": parts(minutes, last, "endpoint"),
+            "loops": loops(minutes, failed, last),
+            "moves": await self._moves(model, visit.most(MOVES)),
+        }
+        past = await self._past(model)
         return visit.page(
             "model.html",
+            sheets=model_sheets(values["row"], past=past, **tables),
             **values,
-            kinds=kinds(minutes, last),
-            scenes=parts(minutes, last, "scene"),
-            endpoints=parts(minutes, last, "endpoint"),
-            loops=loops(minutes, failed, last),
+            **tables,
             marked=lambda one: marked(one.excerpt, onset=one.onset),
-            moves=await self._moves(model),
-            heat_map=heat_map(await self._past(model), self._yard.now_s(), self._zone) if self._hours else None,
+            heat_map=heat_map(past, self._yard.now_s(), self._zone) if self._hours else None,
             sql_down=sql_down,
             modes=[mode.value for mode in Mode],
             forced_minutes=FORCED_MINUTES,
@@ -99,7 +103,9 @@ class ModelPages:
     async def series(self, visit: Visit) -> Response:
         model = visit.asked("name")
         here, yard = self._yard.snapshot(model), self._yard
-        data = series(await self._minutes(model), here, await self._moves(model), yard.now_s(), yard.policy.grace_s)
+        data = series(
+            await self._minutes(model), here, await self._moves(model, MOVES), yard.now_s(), yard.policy.grace_s
+        )
         words = visit.words
         labels = {
             "time": words("model.at"),
@@ -130,31 +136,11 @@ class ModelPages:
                 return await self._hours.hours(model, self._yard.now_s() - DAYS_S)
         return ()
 
-    async def _moves(self, model: str) -> Sequence[Transition]:
+    async def _moves(self, model: str, most: int) -> Sequence[Transition]:
         """From SQL; the document's own last twenty when that is gone."""
         with contextlib.suppress(StoreUnavailable):
-            return await self._history.transitions(model, limit=MOVES)
+            return await self._history.transitions(model, limit=most)
         return tuple(reversed(self._yard.snapshot(model).transitions))
-
-    async def transitions_csv(self, visit: Visit) -> Response:
-        model = visit.asked("name")
-        moves = await self._history.transitions(model or None, limit=10_000)
-        header = ("at", "model", "from", "to", "reasons", "numbers", "actor", "note", "enforced")
-        rows = (
-            (
-                m.at,
-                m.model,
-                m.from_level.value,
-                m.to_level.value,
-                " ".join(m.reasons),
-                " ".join(f"{name}={value:g}" for name, value in m.numbers),
-                m.actor,
-                m.note,
-                m.enforced,
-            )
-            for m in moves
-        )
-        return csv_answer("transitions", header, rows)
 
     async def force(self, visit: Visit) -> Response:
         form, model = visit.form, visit.form.raw("name")

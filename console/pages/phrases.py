@@ -7,8 +7,9 @@ from difflib import SequenceMatcher
 from starlette.responses import Response
 from starlette.routing import Route
 
+from console.csv_out import records
 from console.forms import BadForm, Form, reason_of
-from console.ports import AuditTrail, PhraseBook
+from console.ports import AuditTrail, PhraseBook, PhraseVersion
 from console.site import Site, Visit, acts, looks
 from detector import score
 from fallback_phrases.catalog import DEFAULT_SCENE, SILENT_SCENES, BadPhraseFile, Phrases, parse
@@ -44,13 +45,15 @@ class PhrasePages:
 
     async def page(self, visit: Visit) -> Response:
         language = self._language(visit.asked("language", default=visit.language))
+        versions = await self._book.versions(language, visit.most(VERSIONS))
         return visit.page(
             "phrases.html",
             language=language,
             languages_known=sorted(self._book.current(), reverse=True),
             fields=self._fields(self._book.current()[language]),
-            versions=await self._book.versions(language, VERSIONS),
+            versions=versions,
             prefix=FIELD,
+            sheets={"versions": records(versions, *PhraseVersion.__dataclass_fields__)},
         )
 
     def _fields(self, phrases: Phrases) -> Mapping[str, str]:

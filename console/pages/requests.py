@@ -1,15 +1,16 @@
 """Requests: find the one a user complained about, and see what was tried, what was held back and what went out."""
 
+from collections.abc import Sequence
+
 from starlette.responses import Response
 from starlette.routing import Route
 
-from console.csv_out import csv_answer
+from console.csv_out import Sheet, records
 from console.marked import marked
 from console.ports import Asked, AuditTrail, Records, Sought, Try
 from console.site import Site, Visit, acts, looks
 
 PAGE = 50
-CSV_ROWS = 10_000
 SPANS = {"1h": 3_600.0, "24h": 86_400.0, "7d": 7 * 86_400.0, "30d": 30 * 86_400.0}
 FALLBACKS = ("none", "spare", "model", "splice", "cut", "phrase")
 MARKS = ("right", "wrong", "")
@@ -22,17 +23,16 @@ class RequestPages:
     def routes(self, site: Site) -> list[Route]:
         return [
             looks(site, "/requests", self.search),
-            looks(site, "/requests.csv", self.as_csv),
             looks(site, "/request", self.one),
             acts(site, "/request/mark", self.mark),
         ]
 
     async def search(self, visit: Visit) -> Response:
         sought = sought_of(visit)
-        found = await self._records.requests(sought, PAGE + 1)
-        if sought.request_id and len(found) == 1 and not visit.partial:
+        found = await self._records.requests(sought, visit.most(PAGE + 1))
+        if sought.request_id and len(found) == 1 and not visit.partial and not visit.csv:
             return visit.away("/request", id=found[0].request_id)
-        query = {name: value for name, value in visit.query.items() if name != "before" and value}
+        query = {name: value for name, value in visit.query.items() if name not in ("before", "csv") and value}
         older = {**query, "before": repr(found[PAGE - 1].at)} if len(found) > PAGE else None
         return visit.page(
             "requests_body.html" if visit.partial else "requests.html",
@@ -43,13 +43,8 @@ class RequestPages:
             span=span_of(visit),
             spans=list(SPANS),
             fallbacks=FALLBACKS,
+            sheets={"requests": _sheet(found)},
         )
-
-    async def as_csv(self, visit: Visit) -> Response:
-        found = await self._records.requests(sought_of(visit), CSV_ROWS)
-        names = [name for name in Asked.__dataclass_fields__ if name not in ("tries", "metrics")]
-        rows = ([getattr(one, name) for name in names] + [len(one.tries)] for one in found)
-        return csv_answer("requests", [*names, "attempts"], rows)
 
     async def one(self, visit: Visit) -> Response:
         request_id = visit.asked("id", most=64)
@@ -66,6 +61,7 @@ class RequestPages:
             axis=axis,
             end_ms=max([asked.elapsed_ms, *(begun + one.elapsed_ms for one, begun in axis)]) or 1,
             marked=lambda one: marked(one.excerpt, onset=one.onset),
+            sheets={"attempts": records(asked.tries, *Try.__dataclass_fields__)},
         )
 
     async def mark(self, visit: Visit) -> Response:
@@ -84,6 +80,12 @@ class RequestPages:
         if not await self._records.mark(failed_id, word):
             raise KeyError(failed_id)
         return visit.away("/request", id=request_id, said="marked")
+
+
+def _sheet(found: Sequence[Asked]) -> Sheet:
+    names = tuple(name for name in Asked.__dataclass_fields__ if name not in ("tries", "metrics"))
+    rows = ([*(getattr(one, name) for name in names), len(one.tries)] for one in found)
+    return Sheet(columns=(*names, "attempts"), rows=rows)
 
 
 def span_of(visit: Visit) -> str:

@@ -9,6 +9,7 @@ from starlette.routing import Route
 from breaker.ports import StoreUnavailable
 from console.access import Role
 from console.config_ports import Configuration, ProcessConfig
+from console.csv_out import records
 from console.forms import reason_of
 from console.ports import AuditTrail
 from console.site import Site, Visit, acts, looks
@@ -35,6 +36,7 @@ def config_pages(site: Site, configuration: Configuration, audit: AuditTrail) ->
             mixed=len({process.hash for process in processes} | {running.hash}) > 1,
             changes=difference(running.text, on_disk.text) if not on_disk.mistakes else [],
             file_mistakes=on_disk.mistakes,
+            sheets={"processes": records(processes, *ProcessConfig.__dataclass_fields__)},
         )
 
     async def reload(visit: Visit) -> Response:

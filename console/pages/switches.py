@@ -4,6 +4,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from base.switch import FLEET, Switch, SwitchMode
+from console.csv_out import records
 from console.forms import reason_of
 from console.ports import AuditTrail
 from console.site import Site, Visit, acts, looks
@@ -22,6 +23,7 @@ def switch_pages(site: Site, switches: Switches, audit: AuditTrail) -> list[Rout
             rows=[(route, held.get(route)) for route in (FLEET, *switches.routes())],
             modes=[mode.value for mode in SwitchMode if mode is not SwitchMode.NORMAL],
             minutes=MINUTES,
+            sheets={"switches": records(held.values(), *Switch.__dataclass_fields__)},
         )
 
     async def turn(visit: Visit) -> Response:

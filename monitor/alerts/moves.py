@@ -39,6 +39,7 @@ def alert_of(move: Transition) -> Alert:
             "note": move.note,
             "enforced": move.enforced,
             **_worst(move),
+            **{name: value for name, value in move.numbers if name == "until"},
         },
     )
 

@@ -103,6 +103,7 @@ class Renderer:
             "peak_ratio": lead["peak_ratio"],
             "samples": lead["samples"],
             "since": self._clock.real_s(lead["opened_at"]),
+            "until": self._clock.real_s(float(facts["until"])) if facts.get("until") else None,
             "duration_s": max(0.0, float(until) - float(lead["opened_at"])),
             "classes": facts.get("classes") or facts.get("top_class") or dossier.get("classes"),
             "scenes": facts.get("scenes") or dossier.get("scenes"),

@@ -16,6 +16,7 @@ from random import Random
 import yaml
 from pydantic import ValidationError
 
+from base.wrong import wrong
 from monitor.nightly.expand import expanded
 from monitor.nightly.shapes import Lure, Prompt, SuiteFile, item_mistakes
 
@@ -160,7 +161,7 @@ def _mistake(file: str, data: Mapping[str, object], error: Mapping[str, object])
         own = row.get("id") if isinstance(row, dict) else None
         item = own if isinstance(own, str) and own else f"number {path[1] + 1}"
         path = path[2:]
-    what = {"missing": "is missing", "extra_forbidden": "unknown field"}.get(str(error["type"]), str(error["msg"]))
+    what = "unknown field" if error["type"] == "extra_forbidden" else wrong(error)
     field = ".".join(str(part) for part in path)
     return Mistake(file=file, item=item, field=field, what=what.removeprefix("Value error, "))
 

@@ -1,11 +1,13 @@
 """`pointsman force MODEL MODE`: set a mode by hand."""
 
 import json
+from typing import Any
 from urllib.parse import quote
 
 import typer
 
 from breaker.levels import Mode
+from pointsman.cli import words
 from pointsman.cli.asking import TokenOption, UrlOption, asked
 
 
@@ -19,11 +21,29 @@ def force(
     token: str = TokenOption,
     as_json: bool = typer.Option(False, "--json", help="The model's state as JSON."),
 ) -> None:
-    """Set the mode of a model. Exit 1: refused, and nothing was changed."""
+    """Set the mode of a model. Exit 1: refused, and nothing was changed. From forced_open, auto goes by probes; `reset` goes straight back."""
     body = {"mode": mode.value, "reason": reason, "actor": actor, "minutes": minutes}
     given = {name: value for name, value in body.items() if value not in (None, "")}
     told = asked("POST", url, f"/admin/models/{quote(model)}/force", token, given)
     if as_json:
         typer.echo(json.dumps(told, ensure_ascii=False, indent=2))
     else:
-        typer.echo(f"{told['model']} is {told['mode']}; it takes traffic as {told['effective']}")
+        typer.echo(said(told))
+
+
+def said(told: dict[str, Any]) -> str:
+    """What holds now, until when, and the way straight back."""
+    model, now = (
+        told["model"],
+        f"{told['model']} is {words.mode(told['mode'])}, and takes traffic as {words.level(told['effective'])}",
+    )
+    if told["mode"] == Mode.AUTO:
+        return now
+    end = f" until {words.moment(told['mode_until'])}" if told.get("mode_until") else ""
+    after = "; then it is probed before it takes traffic" if told["mode"] == Mode.FORCED_OPEN else ""
+    back = (
+        f"straight back: pointsman reset {model} --reason …"
+        if after
+        else f"back: pointsman force {model} auto --reason …"
+    )
+    return f"{now}{end}{after}\n{back}"

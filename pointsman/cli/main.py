@@ -22,7 +22,8 @@ COMMANDS = {
         where="pointsman.cli.models:models", help="Show models. Exit 1: no such model, or the service did not tell."
     ),
     "force": Lazy(
-        where="pointsman.cli.force:force", help="Set the mode of a model. Exit 1: refused, and nothing was changed."
+        where="pointsman.cli.force:force",
+        help="Set the mode of a model. Exit 1: refused, and nothing was changed. From forced_open, auto goes by probes; `reset` goes straight back.",
     ),
     "reset": Lazy(
         where="pointsman.cli.reset:reset", help="Start a model afresh. Exit 1: refused, and nothing was changed."

@@ -4,12 +4,13 @@ import json
 from typing import Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pointsman.cli import words
 from pointsman.cli.asking import TokenOption, UrlOption, asked
 from pointsman.cli.status import fleet_table
+from pointsman.cli.tables import print_table
 
 STATES = {(True, True): "reached", (True, False): "not reached", (False, False): "too few"}
 
@@ -29,11 +30,10 @@ def models(
     if as_json:
         typer.echo(json.dumps(rows[0] if name else rows, ensure_ascii=False, indent=2))
         return
-    console = Console()
-    console.print(fleet_table(rows))
+    print_table(fleet_table(rows, told["now"]))
     if name:
-        console.print(rules(rows[0]))
-        console.print(moves(rows[0]))
+        print_table(rules(rows[0]))
+        print_table(moves(rows[0]))
 
 
 def rules(row: dict[str, Any]) -> Table:
@@ -42,7 +42,8 @@ def rules(row: dict[str, Any]) -> Table:
     for rule in row["rules"]:
         state = STATES.get((rule["known"], rule["fired"]), "reached")
         sample = f"{rule['n']}/{rule['minimum']}" if rule["minimum"] else ""
-        out.add_row(rule["rule"], rule["level"], f"{rule['value']:.4g}", f"{rule['line']:g}", sample, state)
+        names = (words.reason(rule["rule"]), words.level(rule["level"]))
+        out.add_row(*names, f"{rule['value']:.4g}", f"{rule['line']:g}", sample, state)
     return out
 
 
@@ -50,6 +51,7 @@ def moves(row: dict[str, Any]) -> Table:
     """One line per move, newest first."""
     out = Table("at", "from", "to", "why", "by")
     for move in reversed(row["transitions"]):
-        from_to = (move["from_level"], move["to_level"])
-        out.add_row(f"{move['at']:.0f}", *from_to, ", ".join(move["reasons"]), Text(move["actor"]))
+        from_to = (words.level(move["from_level"]), words.level(move["to_level"]))
+        why = ", ".join(map(words.reason, move["reasons"]))
+        out.add_row(words.moment(move["at"]), *from_to, Text(why), Text(move["actor"]))
     return out

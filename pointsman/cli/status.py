@@ -7,9 +7,12 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from breaker.levels import Reason
+from breaker.levels import Mode, Reason
+from pointsman.cli import words
 from pointsman.cli.asking import TokenOption, UrlOption, asked
 from pointsman.cli.tables import print_table
+
+FORCED = frozenset({Mode.FORCED_OPEN.value, Mode.FORCED_NORMAL.value})
 
 
 def status(
@@ -25,7 +28,7 @@ def status(
     elif as_json:
         typer.echo(json.dumps(told, ensure_ascii=False, indent=2))
     else:
-        print_table(fleet_table(told["models"]))
+        print_table(fleet_table(told["models"], told["now"]))
     if told["store_down"]:
         typer.echo("the store does not answer: this is the last known state", err=True)
 
@@ -39,12 +42,43 @@ def _tell_rules(told: dict[str, Any], model: str) -> None:
         typer.echo(line)
 
 
-def fleet_table(rows: list[dict[str, Any]]) -> Table:
+def fleet_table(rows: list[dict[str, Any]], now_s: float) -> Table:
     """One line per model."""
-    out = Table("model", "level", "mode", "shares", "repeats, 10 min", "why")
+    out = Table("model", "level", "mode", "for", "shares", "repeats, 10 min", "why")
     for row in rows:
         shares = ", ".join(f"{s['route']} {s['effective']:.0%}" for s in row["shares"])
-        rate = next((f"{r['value']:.1%} of {r['n']}" for r in row["rules"] if r["rule"] == Reason.RATIO_10M), "")
-        cells = (row["model"], row["effective"], row["mode"], shares, rate, ", ".join(row["reasons"]))
+        since = words.span(now_s - row["since"]) if row.get("since") else ""
+        cells = (row["model"], words.level(row["effective"]), _mode(row, now_s), since, shares, _rate(row), _why(row))
         out.add_row(*(Text(cell) for cell in cells))
     return out
+
+
+def _mode(row: dict[str, Any], now_s: float) -> str:
+    """With its end, if it has one."""
+    until = row.get("mode_until") or 0.0
+    return words.mode(row["mode"]) + (f", {words.span(until - now_s)} left" if until > now_s else "")
+
+
+def _rate(row: dict[str, Any]) -> str:
+    """The ratio over 10 minutes; after a move counting begins anew, and a handful of replies is no ratio."""
+    rule = next((r for r in row["rules"] if r["rule"] == Reason.RATIO_10M), None)
+    if rule is None:
+        return "not read yet"
+    if rule.get("known", True):
+        return f"{rule['value']:.1%} of {rule['n']}"
+    anew = " since its last move" if row["reasons"] else ""
+    return f"too few to tell: {rule['n']} of the {rule['minimum']} needed{anew}"
+
+
+def _why(row: dict[str, Any]) -> str:
+    """The reasons of its last move, with the figures it was made on."""
+    if row["mode"] in FORCED:
+        return f"by {row['mode_actor']}: {row['mode_reason']}"
+    moved = (row.get("transitions") or [{}])[-1]
+    numbers = moved.get("numbers") or {}
+    figures = ", ".join(f"{name.rpartition('.')[2]} {_figure(name, value)}" for name, value in numbers.items())
+    return ", ".join(map(words.reason, row["reasons"])) + (f" ({figures})" if row["reasons"] and figures else "")
+
+
+def _figure(name: str, value: float) -> str:
+    return f"{value:.1%}" if "ratio" in name else f"{value:g}"

@@ -47,7 +47,13 @@ ALERTS: dict[str, Alert] = {
     "transition_recovering": move("recovering", "open", Severity.CRITICAL, reasons=["cooled_down"]),
     "transition_observed": move("open", "healthy", Severity.WARN, enforced=False),
     "transition_forced": move(
-        "open", "healthy", Severity.CRITICAL, reasons=["operator"], actor="olga", note="forced_open: vendor incident"
+        "open",
+        "healthy",
+        Severity.CRITICAL,
+        reasons=["operator"],
+        actor="olga",
+        note="forced_open: vendor incident",
+        until=AT + 1_800,
     ),
     "phrase_only": found(AlertKind.PHRASE_ONLY, "chat", Severity.CRITICAL, model="", models=3.0),
     "detector_suspect": found(AlertKind.DETECTOR_SUSPECT, "*", Severity.CRITICAL, model="", models=3.0, until=AT + 600),

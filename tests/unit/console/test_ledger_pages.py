@@ -67,7 +67,7 @@ async def test_the_audit_log_tells_who_did_what_and_why() -> None:
         await world.record(actor="Wu", action="reset", target="acme/large", reason="=1+1", details={})
         text = (await browser.get("/audit")).text
         one = (await browser.get("/audit?actor=Wu")).text
-        csv = (await browser.get("/audit.csv")).text
+        csv = (await browser.get("/audit?csv=audit")).text
     assert "&lt;b&gt;Li&lt;/b&gt;" in text and "set a mode" in text and "mode auto" in text
     assert "acme/large" in one and "why not" not in one
     assert "'=1+1" in csv
@@ -115,7 +115,7 @@ async def test_a_key_is_revoked_once() -> None:
         await browser.login()
         assert (await browser.post("/keys/revoke", seen_on="/keys", id="k1", reason="leaked")).status_code == 303
         assert (await browser.post("/keys/revoke", seen_on="/keys", id="k9", reason="leaked")).status_code == 404
-        assert "wxyz" in (await browser.get("/keys.csv")).text
+        assert "wxyz" in (await browser.get("/keys?csv=keys")).text
     assert world.acted[-1].action == "revoke_key"
 
 

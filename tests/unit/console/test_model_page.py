@@ -178,7 +178,7 @@ async def test_transitions_come_as_csv_without_formulas() -> None:
     object.__setattr__(here, "note", "=cmd|' /C calc'!A0")
     async with Browser(world) as browser:
         await browser.login()
-        answer = await browser.get("/model/transitions.csv?name=alpha")
+        answer = await browser.get("/model?name=alpha&csv=transitions")
     assert (
         answer.headers["content-type"].startswith("text/csv") and "attachment" in answer.headers["content-disposition"]
     )

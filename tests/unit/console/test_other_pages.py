@@ -165,7 +165,7 @@ async def test_incidents_are_filtered_and_come_as_csv() -> None:
     async with Browser(World(), alerts=room) as browser:
         await browser.login()
         await browser.get("/incidents?state=over&model=alpha&kind=gray&before=5")
-        assert "A7" in (await browser.get("/incidents.csv")).text
+        assert "A7" in (await browser.get("/incidents?csv=incidents")).text
         assert (await browser.get("/incidents/8")).status_code == 404
     assert room.asked[0] == {"open": False, "model": "alpha", "kind": "gray", "before": 5.0, "limit": 101}
 
@@ -317,7 +317,7 @@ async def test_an_anomaly_is_shown_with_samples_and_dismissed_once() -> None:
         fields = {"model": "alpha", "reason": "a drill"}
         assert (await browser.post("/feedback/dismiss", seen_on="/feedback", **fields)).status_code == 303
         assert (await browser.post("/feedback/dismiss", seen_on="/feedback", **fields)).status_code == 409
-        assert "2026-01-30" in (await browser.get("/feedback.csv")).text
+        assert "2026-01-30" in (await browser.get("/feedback?csv=anomalies")).text
     assert world.acted[0].action == "dismiss_anomaly"
 
 

@@ -91,7 +91,7 @@ async def test_a_viewer_marks_nothing() -> None:
 async def test_requests_come_as_csv() -> None:
     async with Browser(world_of()) as browser:
         await browser.login()
-        text = (await browser.get("/requests.csv")).text
+        text = (await browser.get("/requests?csv=requests")).text
     assert text.splitlines()[0].lstrip("\ufeff").startswith("request_id,at,app,route")
     assert len(text.splitlines()) == 3
 

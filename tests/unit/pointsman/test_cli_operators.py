@@ -73,8 +73,11 @@ def test_json_is_json(monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...
 
 def test_force_sends_mode_minutes_and_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = ("force", "acme/large", "forced_open", "--reason", "vendor incident", "--minutes", "30")
-    code, out, calls = told(monkeypatch, {**ROW, "mode": "forced_open", "effective": "open"}, *arguments)
-    assert (code, out) == (0, "acme/large is forced_open; it takes traffic as open\n")
+    forced = {**ROW, "mode": "forced_open", "effective": "open", "mode_until": 1_700_000_000.0}
+    code, out, calls = told(monkeypatch, forced, *arguments)
+    assert code == 0
+    assert "acme/large is forced open, and takes traffic as L3 open until 11-1" in out
+    assert "then it is probed" in out and "straight back: pointsman reset acme/large" in out
     assert calls == [
         (
             "POST",

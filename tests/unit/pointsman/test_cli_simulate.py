@@ -53,7 +53,7 @@ def test_exit_code_tells_that_the_file_expected_something_else(tmp_path: Path) -
         ("until: 1\ntraffic:\n- {minutes: x, n: 1}", "must be a minute or a span of minutes: 3 or 3-9"),
         ("until: 1\ntraffic:\n- {minutes: 1, n: [1, -2]}", "line 3: traffic[0].n[1]"),
         ("until: 1\npolicy: {warn_ratio: 2}", "line 2: policy.warn_ratio"),
-        ("until: 1\ncommands: [{minute: 0, do: dance}]", "line 2: commands[0].do: Input should be 'force'"),
+        ("until: 1\ncommands: [{minute: 0, do: dance}]", "line 2: commands[0].do: must be 'force'"),
         ("until: 1\ncommands: [{minute: 0, do: force}]", "force needs mode"),
         ("until: 1\ncommands: [{minute: 0, do: force, mode: forced_open}]", "needs until"),
         ("until: 1\ncommands: [{minute: 0, do: policy}]", "policy needs set"),

@@ -56,7 +56,7 @@ def test_it_listens_on_this_machine_only_unless_told() -> None:
         pytest.param(GOOD.replace("when_down", "when_dwon"), "line 10: routes.chat.when_dwon: unknown key; did you mean 'when_down'?", id="unknown key"),
         pytest.param(GOOD.replace("base_url: \"http://127.0.0.1:2", "base_uri: \"http://127.0.0.1:2"), "line 7: models.b.endpoints[0].base_uri: unknown key; did you mean 'base_url'?", id="unknown key in a list"),
         pytest.param(GOOD + "breaker: {warn_rato: 0.1}\n", "line 14: breaker.warn_rato: unknown key; did you mean 'warn_ratio'?", id="a room's own policy"),
-        pytest.param(GOOD + "breaker:\n  warn_ratio: 0.5\n", "line 14: breaker: breaker: lines must rise", id="contradiction inside a policy"),
+        pytest.param(GOOD + "breaker:\n  warn_ratio: 0.5\n", "line 14: breaker: lines must rise", id="contradiction inside a policy"),
         pytest.param(GOOD.replace("{model: b,", "{model: bb,"), "line 13: routes.chat.candidates[1].model: no model named 'bb'; did you mean 'b'?", id="unknown model"),
         pytest.param(GOOD.replace("{model: b,", "{model: a,"), "'a' is listed twice", id="model twice"),
         pytest.param(GOOD.replace("${KEY}", "${NOT_THERE}"), "line 4: models.a.endpoints[0].api_key: environment variable NOT_THERE is not set", id="secret not set"),
@@ -116,6 +116,38 @@ drain_s: long
         (5, "routes.chat.deadline_s"),
         (6, "drain_s"),
     ]
+
+
+def test_contradictions_are_told_beside_mistakes_that_leave_a_hole() -> None:
+    text = """
+models:
+  a: {endpoints: [{base_url: "http://x/v1"}]}
+  b: nonsense
+routes:
+  chat: {candidates: [{model: c}, {weight: 1}]}
+  qa: {candidates: [], scene: poetry}
+  copy: {candidates: [{model: a, weight: 0}]}
+data_dir: [1]
+drain_s: 601
+"""
+    with pytest.raises(SettingsError) as caught:
+        parse(text, {})
+    told = {m.where: m.what for m in caught.value.mistakes}
+    assert told["models.a.endpoints[0].model"] == told["routes.chat.candidates[1].model"] == "is missing"
+    assert told["models.b"] == "must be a mapping"
+    assert told["routes.chat.candidates[0].model"] == "no model named 'c'; known: a, b"
+    assert "poetry" in told["routes.qa.scene"]
+    assert told["routes.qa.candidates"] == "needs 1 entry or more"
+    assert told["routes.copy"] == "no candidate has a weight above 0"
+    assert told["data_dir"] == "must be the path of a file or folder"
+    assert told["drain_s"] == "must be 600 or less"
+
+
+def test_the_console_is_on_the_clients_address_only_below_a_path_of_its_own() -> None:
+    assert not parse(GOOD, {"KEY": "k"}).console.on_data_port
+    for prefix in ("", "prefix: /v1", "prefix: /metrics/x"):
+        assert "on_data_port needs a `prefix`" in mistakes(GOOD + f"console: {{on_data_port: true, {prefix}}}\n")
+    assert parse(GOOD + "console: {on_data_port: true, prefix: /v1x}\n", {"KEY": "k"}).console.on_data_port
 
 
 def test_one_mistake_is_told_once() -> None:

@@ -36,8 +36,26 @@ def test_each_model_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     code, out = asked(monkeypatch, httpx.Response(200, json={"models": [ROW], "store_down": False, "now": 0}))
     assert code == 0
     line = next(line for line in out.splitlines() if "alpha" in line)
-    assert all(word in line for word in ("warn", "auto", "chat 50%", "ratio_10m"))
+    assert all(word in line for word in ("L1 warn", "automatic", "chat 50%", "Repeats over 10 minutes"))
     assert "of 97" in line
+
+
+def test_right_after_a_move_it_says_that_counting_began_anew_and_why_it_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = {"rule": "ratio_10m", "value": 0.0, "n": 1, "minimum": 30, "known": False}
+    move = {"at": 90.0, "reasons": ["burst"], "numbers": {"burst.k": 12.0, "burst.ratio": 0.5}}
+    moved = {**ROW, "effective": "reduced", "reasons": ["burst"], "rules": [few], "since": 90.0, "transitions": [move]}
+    code, out = asked(monkeypatch, httpx.Response(200, json={"models": [moved], "store_down": False, "now": 120}))
+    line = next(line for line in out.splitlines() if "alpha" in line)
+    assert code == 0
+    assert "L2 reduced" in line and "30 s" in line and " 0.0%" not in line
+    assert "too few to tell: 1 of the 30 needed since its last move" in line
+    assert "One loop in a burst (k 12, ratio 50.0%)" in line
+
+
+def test_a_forced_mode_says_its_end_and_who_set_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    forced = {**ROW, "mode": "forced_open", "mode_until": 1_900.0, "mode_actor": "Li", "mode_reason": "vendor incident"}
+    _, out = asked(monkeypatch, httpx.Response(200, json={"models": [forced], "store_down": False, "now": 100}))
+    assert "forced open, 30 min left" in out and "by Li: vendor incident" in out
 
 
 def test_why_tells_what_the_next_change_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:

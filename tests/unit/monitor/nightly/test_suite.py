@@ -83,7 +83,7 @@ def test_one_kind_of_prompt_can_be_asked_alone() -> None:
         (HEAD, "f.yaml: items: "),
         ("language: en\nsize: 1\nitems:\n" + ITEM, "f.yaml: suite: is missing"),
         (HEAD + ITEM.replace("lure", "luer"), "f.yaml: item one: luer: unknown field"),
-        (HEAD + ITEM.replace("open_question", "open"), "f.yaml: item one: lure: Input should be"),
+        (HEAD + ITEM.replace("open_question", "open"), "f.yaml: item one: lure: must be 'open_question'"),
         (HEAD + "  - {lure: code, prompt: x}\n", "f.yaml: item number 1: id: is missing"),
         (HEAD + ITEM + ITEM, "f.yaml: item one: id: is taken already in f.yaml"),
         (HEAD + ITEM.replace("{what: [tea, rain]}", "{other: [tea]}"), "item one: vary: nothing fills {what}"),
