@@ -40,7 +40,8 @@ class HttpProber:
             try:
                 facts |= _from_headers(answer.headers)
                 if answer.status_code != 200:
-                    yield Told(kind="error", at_ms=at_ms(), text=_message(await answer.aread()), facts=facts)
+                    text, code = _refusal(await answer.aread())
+                    yield Told(kind="error", at_ms=at_ms(), text=text, facts={**facts, "code": code})
                     return
                 async for line in answer.aiter_lines():
                     text, truth, error = _read(line)
@@ -63,11 +64,13 @@ def _from_headers(headers: Mapping[str, str]) -> dict[str, str]:
     return {**{name: value for name, value in found.items() if value}, "request_id": headers.get("x-request-id", "")}
 
 
-def _message(body: bytes) -> str:
+def _refusal(body: bytes) -> tuple[str, str]:
+    """Message and code of an error in OpenAI's shape; of anything else, its beginning."""
     try:
-        return str(json.loads(body)["error"]["message"])
+        error = json.loads(body)["error"]
+        return str(error["message"]), str(error.get("code") or "")
     except (ValueError, KeyError, TypeError):
-        return body[:300].decode("utf-8", "replace")
+        return body[:300].decode("utf-8", "replace"), ""
 
 
 def _read(line: str) -> tuple[str, dict[str, str], str]:

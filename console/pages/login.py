@@ -25,6 +25,8 @@ from console.throttle import LoginThrottle
 from console.words import LANGUAGES
 
 YEAR_S = 365 * 86_400
+NAME_CHARS, MAX_SHOWN_CHARS = 60, 200
+"""A name may be so long; a longer one is refused, and shown again up to so many characters."""
 
 
 def login_routes(site: Site) -> list[Route]:
@@ -55,9 +57,9 @@ def login_routes(site: Site) -> list[Route]:
         if identity is None:
             throttle.failed(address, site.real_now_s())
             return _form(visit, "login.refused", status=401, typed=given)
-        actor = identity.name or given.raw("actor").strip()[:60]
-        if not actor:
-            return _form(visit, "login.who", status=422, typed=given)
+        actor = identity.name or given.raw("actor").strip()
+        if not actor or (len(actor) > NAME_CHARS and not identity.name):
+            return _form(visit, "login.long" if actor else "login.who", status=422, typed=given)
         throttle.succeeded(address)
         return _entered(site, identity, actor, local(given.raw("next")))
 
@@ -126,5 +128,5 @@ def _form(visit: Visit, error: str = "", *, status: int = 200, typed: Form | Non
         error=error,
         form_token=token,
         next=local(typed.raw("next") if typed else visit.asked("next", most=1_000)),
-        actor=typed.raw("actor")[:60] if typed else "",
+        actor=typed.raw("actor")[:MAX_SHOWN_CHARS] if typed else "",
     )

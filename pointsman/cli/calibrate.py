@@ -15,7 +15,6 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
 from base.clock import SystemClock
@@ -25,6 +24,7 @@ from monitor.replay.records import BadLine, Stored
 from monitor.report import charts
 from pointsman.assemble import StartError, open_sql
 from pointsman.cli.check import DEFAULT_FILE
+from pointsman.cli.progress import bar
 from pointsman.cli.replay import BAD_INPUT, ConfigOption, base_rules
 from pointsman.replaying import read_replies, span
 from pointsman.settings import Settings
@@ -55,9 +55,9 @@ def calibrate(
         if scene is not None:
             replies = [_of_scene(reply, scene) for reply in replies]
         labelled = [reply for reply in replies if reply.truth is not None and reply.text is not None]
-        with Progress(console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task("judging", total=len(labelled))
-            found = curves(labelled, rules, allowed=allowed, told=lambda: bar.advance(task))
+        with bar() as progress:
+            task = progress.add_task("judging", total=len(labelled))
+            found = curves(labelled, rules, allowed=allowed, told=lambda: progress.advance(task))
     except (OSError, EOFError, ValueError) as error:
         typer.echo(f"pointsman calibrate: {error}", err=True)
         raise typer.Exit(BAD_INPUT) from error

@@ -32,6 +32,7 @@ from monitor.nightly.shapes import Lure
 from monitor.nightly.suite import Suite, SuiteError, of_lures, sample
 from pointsman.assemble import StartError, open_sql
 from pointsman.cli.check import DEFAULT_FILE, settings_or_exit
+from pointsman.cli.progress import bar
 from pointsman.cli.tables import print_table
 from pointsman.network import way_to_vendors
 from pointsman.nightly import UnknownModel, evaluation_of, policy_of, suite_of, targets_of
@@ -207,7 +208,7 @@ def _bar() -> Progress:
         TextColumn("{task.fields[told]}"),
         TimeRemainingColumn(),
     )
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+    return bar(*columns)
 
 
 def _move(bar: Progress, task: TaskID, progress: Asked, policy: NightlyPolicy) -> None:

@@ -16,7 +16,6 @@ from zoneinfo import ZoneInfo
 
 import typer
 from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
@@ -30,6 +29,7 @@ from monitor.replay.timeline import NotPlayable, Story, stories
 from pointsman.assemble import StartError, open_sql
 from pointsman.cli.check import DEFAULT_FILE, settings_or_exit
 from pointsman.cli.local_sql import with_sql
+from pointsman.cli.progress import bar
 from pointsman.replaying import read_replies, read_rules, rules_of, span
 from pointsman.settings import Settings, SettingsError
 from store.sql_replay import Mark, SqlReplay
@@ -62,14 +62,14 @@ def replay(
     after = _other(config, before)
     try:
         bad: list[str] = []
-        with Progress(console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task("judging", total=None)
+        with bar() as progress:
+            task = progress.add_task("judging", total=None)
 
             def pairs(replies: Iterator[Stored]) -> Iterator[tuple[Outcome, Stored]]:
                 for reply in replies:
                     if model is None or reply.model == model:
                         yield judged(reply, before, after), reply
-                    bar.advance(task)
+                    progress.advance(task)
 
             source = _of_files(files, bad) if files else _of_sql(settings, since, until, model)
             found = gathered(pairs(source), most=show)

@@ -19,6 +19,7 @@ from rich.text import Text
 
 from detector.batch import excerpt, json_line, judge, record_of, score_lines, summary, text_of
 from detector.verdict import Verdict
+from pointsman.cli.progress import bar
 from pointsman.ray_scoring import RayMissing, score_file
 
 BAD_INPUT = 2
@@ -116,7 +117,7 @@ def _counted(source: BinaryIO, progress: Progress, task: TaskID) -> Iterator[byt
 
 def _progress() -> Progress:
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False)
+    return bar(*columns)
 
 
 @contextmanager

@@ -20,6 +20,7 @@ BEHAVIOURS = frozenset(LOOPS) | {
     "cut", "garbage", "error_in_stream", "keepalive_only", "tools", "refusal", "repetition_finish",
     "reasoning_length", "reasoning_loop", "stall", "json",
 }  # fmt: skip
+KNOWN = ", ".join(sorted(BEHAVIOURS))
 MARK = re.compile(r"\[\[([\w-]+)\]\]")
 CJK = re.compile(r"[\u4e00-\u9fff]")
 JSON_REPLY = '{"city": "Oslo", "degrees": 4}'
@@ -61,7 +62,9 @@ class ScriptedUpstream:
     def set(self, model: str, behaviour: str, share: float = 1.0) -> None:
         """From now on `share` of this model's requests (`*`: every model's) meet `behaviour`."""
         if behaviour not in BEHAVIOURS:
-            raise ValueError(f"unknown behaviour {behaviour!r}")
+            raise ValueError(f"no behaviour {behaviour!r}; known: {KNOWN}")
+        if not 0 <= share <= 1:
+            raise ValueError(f"share must lie between 0 and 1, not {share:g}")
         self.schedule[model] = (behaviour, share)
 
     async def __aenter__(self) -> "ScriptedUpstream":
@@ -155,8 +158,13 @@ class ScriptedUpstream:
     def _set_by_http(self, body: dict[str, Any], writer: asyncio.StreamWriter) -> bool:
         try:
             self.set(str(body.get("model", "*")), str(body["behaviour"]), float(body.get("share", 1.0)))
-        except (KeyError, ValueError) as error:
+        except KeyError:
+            return _reply(writer, 400, _error(f"say `behaviour`: {KNOWN}", "invalid_request_error"))
+        except ValueError as error:
             return _reply(writer, 400, _error(str(error), "invalid_request_error"))
+        except (TypeError, AttributeError):
+            told = 'send {"model": NAME or "*", "behaviour": WORD, "share": 0..1}; behaviours: ' + KNOWN
+            return _reply(writer, 400, _error(told, "invalid_request_error"))
         return _reply(writer, 200, {"ok": True})
 
     def _behaviour(self, headers: dict[str, str], body: dict[str, Any]) -> str:

@@ -46,6 +46,8 @@ async def test_guessing_is_slowed_down() -> None:
 async def test_whoever_logs_in_says_who_they_are() -> None:
     async with Browser(World()) as browser:
         assert (await browser.login(actor="  ")).status_code == 422
+        long = await browser.login(actor="x" * 61)
+        assert long.status_code == 422 and "at most 60 characters" in long.text and "x" * 61 in long.text
 
 
 async def test_a_login_from_another_site_is_refused() -> None:

@@ -98,6 +98,15 @@ async def test_what_went_wrong_is_told() -> None:
     assert "It failed: no key" in told
 
 
+async def test_a_key_that_is_needed_is_asked_for_in_words() -> None:
+    refusal = Told(kind="error", at_ms=5, text="send a key as Bearer", facts={"code": "invalid_api_key"})
+    async with Browser(World(), prober=Prober([refusal])) as browser:
+        await browser.login()
+        started = (await browser.post("/try/send", seen_on="/try", route="chat", prompt="hi", key="")).text
+        told = (await browser.get(started.split('sse-connect="')[1].split('"')[0])).text
+    assert "Clients need an app key here" in told and "Bearer" not in told
+
+
 async def test_a_run_belongs_to_the_session_that_asked() -> None:
     prober = Prober([Told(kind="end", at_ms=1)])
     world = World()
