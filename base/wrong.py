@@ -48,7 +48,7 @@ FILLED: Mapping[str, Callable[[Context], str]] = {
     "string_too_long": lambda c: f"may have {_many(c['max_length'], 'character')} at most",
     "too_short": lambda c: f"needs {_many(c['min_length'], 'entry', 'entries')} or more",
     "too_long": lambda c: f"may have {_many(c['max_length'], 'entry', 'entries')} at most",
-    "string_pattern_mismatch": lambda c: f"does not look like {c['pattern']}",
+    "string_pattern_mismatch": lambda c: f"does not match {c['pattern']}",
     "literal_error": lambda c: f"must be {c['expected']}",
     "enum": lambda c: f"must be {c['expected']}",
     "url_scheme": lambda c: f"must be a URL that begins with {c['expected_schemes']}",
