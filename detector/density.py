@@ -16,8 +16,10 @@ from detector.verdict import Rule
 CHAR_STEP = 96  # characters between two looks at the last 120
 _CODE = "(){}[]=<>;_/\\|:@"
 _VERBATIM = 40  # trigrams in a row
-_FEW = 11  # different words in 48, for which a reply is cut: healthy prose shows three times as many
-_FEW_OF = ((24, 5), (32, _FEW))  # words, and how many different ones among them are suspicious
+FEW = 12  # different words in 48, for which a reply is cut: healthy prose shows three times as many, and never under 17
+_FEW_OF = ((24, 10), (28, 12), (32, 13), (36, 15))  # words, and how many different ones are suspicious
+_FEWEST = max(most for _, most in _FEW_OF) + 2
+_DATA_OF = (16, 4)  # the same of what stands in quotes
 _THRICE = 16.0  # trigrams said for the third time: quotation, a refrain or a translation leave none
 _NEAR = 9.0  # trigrams said just before, more than new ones
 
@@ -34,13 +36,11 @@ class Density:
     def look(self, buf: str, end: int, at: int, *, final: bool) -> Rule | None:
         """Judge `buf` up to `end`, which is offset `at` of the text; a rule acts when it still holds one check later."""
         p, words, rule = self.profile, self._words, None
-        self.suspicious = False
-        if words.score:
-            window = words.window()
-            if words.score >= 8 and len(window) >= 16 and _wordy(window):
-                rule = self._said_before(window, buf, end)
-            if rule is None and p.char_rule and few(window):
-                rule = self._vocabulary(window, buf, end)
+        before, self.suspicious = self.suspicious, False
+        if words.score >= 8 and len(window := words.window()) >= 16 and _wordy(window):
+            rule = self._said_before(window, buf, end)
+        if rule is None and p.char_rule and few(words.tokens, slack=1 if before else 0):
+            rule = self._vocabulary(words.window(), buf, end)
         if words.near >= _NEAR and _wordy(words.window()) and self._just_said(buf, end):
             self.suspicious = True
         if rule is None and p.char_rule and (final or at % CHAR_STEP == 0) and end >= 48:
@@ -60,7 +60,7 @@ class Density:
         recent = duplicate_share(window[-50:])
         going = words.score >= 32 or (words.score >= 16 and recent > 0.5)
         near = shape(buf[max(0, end - 600) : end])
-        if going and near == "prose":
+        if going and near == "prose" and not _coded(buf[max(0, end - 300) : end], 0.04):
             self.suspicious = True
         dense = (
             share > self.profile.trigram_repeat
@@ -86,7 +86,7 @@ class Density:
         tail = buf[max(0, end - 600) : end]
         if shape(tail) != "prose":
             return False
-        return tail.count("\n") < 4 or duplicate_share(tokens(plain_lines(tail))[-50:]) > 0.4
+        return "\n" not in tail or duplicate_share(tokens(plain_lines(tail))[-50:]) > 0.4
 
     def _really(self, buf: str, end: int) -> bool:
         """Tables and code repeat by trade: there the wider, shape-aware value decides."""
@@ -102,11 +102,16 @@ class Density:
 
     def _vocabulary(self, window: list[str], buf: str, end: int) -> Rule | None:
         """A rotation of few words in no fixed order shows in its vocabulary long before its trigrams fill up."""
+        if not _wordy(window[-48:]):
+            return None
         tail = buf[max(0, end - 300) : end]
-        if not _wordy(window[-48:]) or sum(map(tail.count, _CODE)) > 0.02 * len(tail) or shape(tail) != "prose":
-            return None  # code and data get by on few names
+        if _coded(tail, 0.02) or shape(buf[max(0, end - 600) : end]) != "prose":
+            # Code gets by on few names; of data, a rotation of few values is suspicious.
+            size, most = _DATA_OF
+            self.suspicious = len(set(window[-size:])) <= most and tail.count('"') > 0.05 * len(tail)
+            return None
         self.suspicious = True
-        return Rule.TRIGRAM if len(window) >= 48 and len(set(window[-48:])) <= _FEW else None
+        return Rule.TRIGRAM if len(window) >= 48 and len(set(window[-48:])) <= FEW else None
 
     def _characters(self, buf: str, end: int) -> Rule | None:
         tail = buf[max(0, end - 120) : end]
@@ -121,9 +126,17 @@ class Density:
         return Rule.CHAR if letters >= 60 and char_repeat(tail, "prose") > self.profile.char_repeat else None
 
 
-def few(window: list[str]) -> bool:
+def few(words: list[str], slack: int = 0) -> bool:
     """Whether the last words are few different ones for their number; the shorter the stretch, the fewer."""
-    return any(len(window) >= size and len(set(window[-size:])) <= most for size, most in _FEW_OF)
+    size = _FEW_OF[0][0]
+    if len(words) < size or len(set(words[-32:])) > _FEWEST:
+        return False
+    return any(len(words) >= size and len(set(words[-size:])) <= most + slack for size, most in _FEW_OF)
+
+
+def _coded(tail: str, share: float) -> bool:
+    """Whether code's punctuation makes up more than this share: a listing, whatever its lines look like."""
+    return sum(map(tail.count, _CODE)) > share * len(tail)
 
 
 def _emoji(buf: str, end: int) -> bool:

@@ -3,11 +3,14 @@
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
+from detector.runs import Run
 from detector.text import TOKEN, WORD, width
 from detector.verdict import LoopClass, Rule
 
 _FAR = 160  # tokens
 _RUN_READ = 4000  # characters
+_ROTATION = 48  # words
+_LONG = 40  # characters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,16 +69,31 @@ def dense_stretch(text: str) -> tuple[int, int, str]:
     if first < origin:
         again = (at for at in range(first + 1, onset) if all(place >= first for place in before[at : at + 3]))
         origin, onset = first, next(again, onset)
+    begin = _rotation_from(words)
+    if begin < origin:
+        said: set[str] = set()
+        again = (at for at in range(begin, onset) if said.issuperset(words[at : at + 3]) or said.add(words[at]))
+        origin, onset = begin, next(again, onset)
     start, begin = spans[origin][0], spans[onset][0]
     return start, begin, text[start:begin] or text[begin : begin + 32]
 
 
-def first_copy(text: str, start: int, end: int) -> int:
-    """Where the copies of an exact run from `start` to `end` begin, those included that drift before they settle."""
-    run = TOKEN.findall(text[start : min(end, start + _RUN_READ)].casefold())
+def first_copy(text: str, run: Run, *, drifting: bool) -> tuple[int, int]:
+    """(start, first character said again) of an exact run, the copies included that drift before it settles.
+
+    `drifting`: found by statistics, so that a rotation of few words may go before it.
+    """
+    start, period = run.start, run.period
+    inside = TOKEN.findall(text[start : min(run.end, start + _RUN_READ)].casefold())
     spans = [(m.start(), m.group().casefold()) for m in TOKEN.finditer(text, max(0, start - _RUN_READ), start)]
-    first = _first_copy([word for _, word in spans] + run, len(spans)) if run else len(spans)
-    return spans[first][0] if first < len(spans) else start
+    words = [word for _, word in spans] + inside
+    first = _first_copy(words, len(spans)) if inside else len(spans)
+    if drifting:
+        first = min(first, _rotation_from(words))
+    begin = spans[first][0] if first < len(spans) else start
+    if period >= _LONG and (whole := text.rfind(text[start : start + period], max(0, start - 2 * period), begin)) >= 0:
+        return whole, start  # a copy that says more than the others, before them
+    return begin, begin + period
 
 
 def _said_before(words: list[str]) -> list[int]:
@@ -98,6 +116,22 @@ def _dense_from(known: list[bool]) -> int:
         elif score < best - 60:
             break
     return begin
+
+
+def _rotation_from(words: list[str]) -> int:
+    """Where a rotation of few words that a text ends in begins: back over words that its end says, others weigh twice."""
+    size = len(words)
+    few = set(words[-_ROTATION:])
+    if size < _ROTATION or len(few) * 3 > _ROTATION:
+        return size
+    best, score, first = 0.0, 0.0, size
+    for at in range(size - 1, -1, -1):
+        score += 1.0 if words[at] in few else -2.0
+        if score > best:
+            best, first = score, at
+        elif score < best - 12:
+            break
+    return first
 
 
 def _first_copy(words: list[str], origin: int) -> int:

@@ -77,7 +77,8 @@ class Lines:
         """
         low = max(0, end - 8000)
         if self.rotates(items, final=final):
-            unit, begin, onset = self._round(buf[low:end])
+            whole = end if final else buf.rfind("\n", low, end)
+            unit, begin, onset = self._round(buf[low:whole], items)
         elif counting and self.counts(items):
             unit, begin, onset = self._count(buf[low:end])
         else:
@@ -89,43 +90,33 @@ class Lines:
         )  # fmt: skip
 
     def _count(self, text: str) -> tuple[str, int, int]:
-        """Lines equal but for their numbers: back to the first of them."""
+        """Lines equal but for their numbers: back to the first of them, over one stranger between two of them."""
         size = at = begin = onset = len(text)
+        strangers = 0
         for line in reversed(text.split("\n")):
             at -= len(line) + (at < size)
             if not line.strip():
                 continue
             if _DIGITS.sub("#", line.strip()) == self._plain:
-                begin, onset = at, begin
+                begin, onset, strangers = at, begin, 0
             elif begin < size and len(line) <= size - at:
-                break
+                strangers += 1
+                if strangers > 1:
+                    break
         return self._plain, begin, onset
 
-    def _round(self, text: str) -> tuple[str, int, int]:
-        """Items that come round: back over those of the loop, one stranger allowed."""
-        at, offsets = 0, []
+    def _round(self, text: str, items: int) -> tuple[str, int, int]:
+        """Items that come round: back over those that the last ones hold, one stranger allowed between them."""
+        at, lines = 0, []
         for line in text.split("\n"):
-            offsets.append((at, _item(line.strip())[0]))
-            at += len(line) + 1
-        looping = {b for b in self._bodies if b}
-        start, misses = len(offsets) - 1, 0
-        for i in range(len(offsets) - 1, -1, -1):
-            body = offsets[i][1]
-            if body in looping:
-                start, misses = i, 0
-            elif body:
-                misses += 1
-                if misses > 1:
-                    break
-        bodies: list[str] = []
-        onset = offsets[start][0]
-        for place, body in offsets[start:]:
-            if body and body in bodies:
-                onset = place
-                break
+            body = _item(line.strip())[0]
             if body:
-                bodies.append(body)
-        return "\n".join(bodies)[:4096], offsets[start][0], onset
+                lines.append((at, body))
+            at += len(line) + 1
+        bodies = [body for _, body in lines]
+        start = _round_from(bodies, items)
+        onset = next((i for i in range(start + 1, len(bodies)) if bodies[i] in bodies[start:i]), start)
+        return "\n".join(bodies[start:onset])[:4096], lines[start][0], lines[onset][0]
 
 
 def _item(stripped: str) -> tuple[str, bool]:
@@ -162,13 +153,30 @@ def _rotates(bodies: list[str], items: int) -> bool:
     return False
 
 
+def _round_from(bodies: list[str], items: int) -> int:
+    """The first item of the round that the last ones are in."""
+    size = next((p for p in range(1, 17) if len(bodies) > p + 3 and bodies[-3:] == bodies[-3 - p : -p]), 0)
+    start, misses, looping = len(bodies) - 1, 0, set(bodies[-max(items, size) :])
+    for at in range(len(bodies) - 1, -1, -1):
+        body, near = bodies[at], bodies[max(0, at - 1) : at + 2]
+        if size > 1:
+            same = body in looping and (at + size >= len(bodies) or body == bodies[at + size])
+        else:
+            same = body in looping or near.count(body) > 1
+        misses = 0 if same else misses + 1
+        if misses > 1:
+            break
+        start = at if same else start
+    return start
+
+
 def _coming(bodies: list[str]) -> str | None:
-    """The next item if the last ones seem to go round: half a round of them, three at least, said again in order."""
+    """The next item if the last ones seem to go round: a third of a round, three at least, said again in order."""
     last = bodies[-1] if bodies else ""
     if not last:
         return None
     for size in range(1, 17):
-        again = max(3, (size + 1) // 2)
+        again = max(3, (size + 2) // 3)
         if len(bodies) < again + size:
             return None
         if (

@@ -9,7 +9,7 @@ long run of marks, a word of many letters, lines that are equal but for their nu
 import math
 import re
 
-from detector.density import CHAR_STEP
+from detector.density import CHAR_STEP, FEW
 from detector.lines import Lines
 from detector.text import CJK, spaced, unquoted
 from detector.watch import Watch
@@ -32,7 +32,6 @@ _LETTERS = 60  # fewer letters in a window are data, which the char rule leaves 
 _EQUAL_LINES = 5
 _ITEMS = 8  # the fewest any profile asks for
 _SCORE = 14  # no statistical rule acts below
-_FEW = 11  # different words in 48
 
 
 class Quiet:
@@ -142,9 +141,9 @@ def _least(text: str, end: int, window: str) -> float:
 def _few(words: list[str]) -> bool:
     """Whether 48 words in a row may be few different ones: they hold 24 that begin at a multiple of 24, all of few kinds."""
     for at in range(0, len(words) - 23, 24):
-        if len(set(words[at : at + 24])) <= _FEW:
+        if len(set(words[at : at + 24])) <= FEW:
             # Any 48 around hold 45 that begin at a multiple of 4.
             around = (words[low : low + 45] for low in range(max(0, at - 24), at + 1, 4))
-            if any(len(each) == 45 and len(set(each)) <= _FEW and sum(map(str.isdigit, each)) < 20 for each in around):
+            if any(len(each) == 45 and len(set(each)) <= FEW and sum(map(str.isdigit, each)) < 20 for each in around):
                 return True
     return False

@@ -16,6 +16,7 @@ HELD = 256  # most characters a gate holds: what is not certain by then would be
 SEPARATORS = frozenset("-=_.*#~+·—–…─━═│┃|┄┈ \t\r\n\u3000\u00a0\u2800")
 _BASES, _GENE = frozenset("ACGTUN"), 400  # genes repeat by nature
 _FRAMES, _CELL = "|+", 120
+_LINE = 1200
 _ROW = 8
 _RULE = 248  # of a table's or a section's rule; no longer, so that one hold is enough (HELD)
 _FLOOD = 48  # shortest run of marks that is no decoration, if they are not ASCII
@@ -64,10 +65,10 @@ class Runs:
             if covered and run <= covered:
                 continue
             covered = max(covered, run)
-            unit = text[end - period : end]
-            begin = end - run + allowance(unit, self.profile.symbols, text[end - run - 1 : end - run])
-            self.hold_from = begin if self.hold_from is None else min(begin, self.hold_from)
-            rule = self._rule(unit, period, run, final, whole=run >= end - 2)
+            begin = hold_begin(text, end, run, period, self.profile.symbols)
+            if begin is not None:
+                self.hold_from = begin if self.hold_from is None else min(begin, self.hold_from)
+            rule = self._rule(text[end - period : end], period, run, final, whole=run >= end - 2)
             if rule is not None:
                 return Run(rule=rule, period=period, start=end - run, end=end)
         return None
@@ -120,6 +121,23 @@ class Runs:
 def shown_limit(period: int) -> int:
     """Characters of a loop that may be shown: two copies or 32, three copies of a unit over 100 (SPEC 2.5)."""
     return max(32, 2 * period) if period <= 100 else 3 * period
+
+
+def hold_begin(text: str, end: int, run: int, period: int, symbols: int) -> int | None:
+    """Where in `text` a hold must begin if its last `run` characters repeat with `period`; None inside a table's row."""
+    if _inside_a_row(text, end, run):
+        return None
+    return end - run + allowance(text[end - period : end], symbols, text[end - run - 1 : end - run])
+
+
+def _inside_a_row(text: str, end: int, run: int) -> bool:
+    """Whether the run is part of a table's row or rule that has no more cells than the row above."""
+    if "|" not in text[max(0, end - _CELL) : end]:
+        return False
+    begin = text.rfind("\n", max(0, end - _LINE), end) + 1
+    above = text[text.rfind("\n", max(0, begin - _LINE), max(0, begin - 1)) + 1 : max(0, begin - 1)]
+    cells = text.count("|", begin, end)
+    return end - run >= begin and cells <= above.count("|") + 1 and WORD.search(above) is not None
 
 
 def allowance(unit: str, symbols: int, before: str) -> int:

@@ -6,7 +6,7 @@ Out: the offset at which a hold begins, or None: nothing looks periodic.
 
 from typing import Protocol
 
-from detector.runs import allowance
+from detector.runs import hold_begin
 from detector.tail import periods, run_length
 
 _ANCHOR = 6  # characters that must come again for a period to be thought of
@@ -37,10 +37,9 @@ class Suspicion:
         if end >= _LEAST:
             for period in periods(buf, end, anchor=_ANCHOR, least=1, most=_LONGEST, tries=3):
                 run = run_length(buf, end, period)
-                before = buf[end - run - 1 : end - run] if run < end else ""
-                begin = at - run + allowance(buf[end - period : end], self._symbols, before) - _MARGIN
-                if begin < at + reach:
-                    self._begins.append((begin, period))
+                begin = hold_begin(buf, end, run, period, self._symbols)
+                if begin is not None and begin + engine.base - _MARGIN < at + reach:
+                    self._begins.append((begin + engine.base - _MARGIN, period))
         return self._first()
 
     def still(self, buf: str, new: str) -> int | None:

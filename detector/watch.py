@@ -95,10 +95,9 @@ class Watch:
         window = self.words.window()
         return max(duplicate_share(window) if len(window) >= 24 else 0.0, trigram_repeat(tail) if tail else 0.0)
 
-    def _exactly(self, run: Run) -> Finding:
-        first = first_copy(self.buf, run.start, run.end)
+    def _exactly(self, run: Run, *, drifting: bool = False) -> Finding:
+        first, onset = first_copy(self.buf, run, drifting=drifting)
         unit = self.buf[run.start : run.start + run.period]
-        onset = run.start if run.start - first >= run.period else first + run.period
         return Finding(
             rule=run.rule, loop_class=class_of(unit, run.rule), unit=unit, period=run.period,
             start=self.base + first, onset=self.base + onset, seen=self.base + run.end,
@@ -110,7 +109,7 @@ class Watch:
         for period in periods(self.buf, end, anchor=24, least=1, most=LONG, tries=4):
             length = run_length(self.buf, end, period, floor)
             if length >= max(100, period * 3 // 2):
-                return self._exactly(Run(rule=rule, period=period, start=end - length, end=end))
+                return self._exactly(Run(rule=rule, period=period, start=end - length, end=end), drifting=True)
         low = max(0, end - _BACK)
         text = self.buf[low:end]
         start, onset, unit = dense_stretch(text)
