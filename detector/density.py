@@ -56,8 +56,8 @@ class Density:
 
     def _said_before(self, window: list[str], buf: str, end: int) -> Rule | None:
         words = self._words
-        share = duplicate_share(window) if len(window) >= 24 else 0.0
-        recent = duplicate_share(window[-50:])
+        share = words.share() if len(window) >= 24 else 0.0
+        recent = words.share(50)
         going = words.score >= 32 or (words.score >= 16 and recent > 0.5)
         near = shape(buf[max(0, end - 600) : end])
         if going and near == "prose" and not _coded(buf[max(0, end - 300) : end], 0.04):

@@ -137,7 +137,7 @@ def _counts(stripped: str) -> bool:
 
 
 def _rotates(bodies: list[str], items: int) -> bool:
-    if not bodies or not bodies[-1]:
+    if not bodies or not bodies[-1] or bodies[-1] not in bodies[-17:-1]:
         return False
     last = bodies[-items:]
     if len(last) < items or items < 4 or not all(last):
@@ -173,7 +173,7 @@ def _round_from(bodies: list[str], items: int) -> int:
 def _coming(bodies: list[str]) -> str | None:
     """The next item if the last ones seem to go round: a third of a round, three at least, said again in order."""
     last = bodies[-1] if bodies else ""
-    if not last:
+    if not last or last not in bodies[-17:-1]:
         return None
     for size in range(1, 17):
         again = max(3, (size + 2) // 3)

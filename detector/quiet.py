@@ -11,17 +11,18 @@ import re
 
 from detector.density import CHAR_STEP, FEW
 from detector.lines import Lines
-from detector.text import CJK, spaced, unquoted
+from detector.text import CJK, settled, spaced, unquoted
 from detector.watch import Watch
 
-BLOCK = 512  # characters passed over at a time: 16 checks
+BLOCK = 4096  # most characters passed over at a time
+LEAST = 128  # fewest, before the engine itself goes on: 4 checks
 _LONGEST_WORD = 44  # copies inside a longer one may be a word stuck, at 48
 _MARKS = 48  # a run of marks that is not ASCII
 _BLANKS = " " * 52  # of ASCII: beside a word of 44 letters, three copies make a block of 100
 _MARKS_ONLY = re.compile(r"[\W_]{48,}")
 _LIST_MARKS = 3  # numbers in list marks leave no token
-_WORDLESS, _NO_WORD = " " * 120, re.compile(r"[\W\d_]{120,}")
-_NO_DIGITS = {ord(c): " " for c in "0123456789"}
+_NO_WORD, _NO_LETTERS = re.compile(r"[\W\d_]{120,}"), re.compile(r"[\W\d_]{48,}")
+_NUMBERED = re.compile(r"\n[ \t]{0,40}\d{1,9}[ \t]{0,8}[.):]")  # what LIST_MARK takes for a number, in ASCII
 _DIGITS = re.compile(r"\d+")
 _MARKS_OF_LISTS = "•·、：，"
 _LOWER = bytes(range(256)).lower()
@@ -40,28 +41,46 @@ class Quiet:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         text = watch.buf
-        self._ascii = text.isascii()
-        self._blanks = _BLANKS
-        if not self._ascii:
-            self._blanks = " " * _MARKS
-            text = unquoted(text, "\0")  # no blank, which would make a list mark of what follows
-            self._ascii = text.isascii()
-        self._text = text
-        self._cjk = not self._ascii and CJK.search(text) is not None
-        watch.follow_lines = watch.follow_lines and _looping_lines(watch.buf, text)
+        plain = (
+            text if text.isascii() else unquoted(text, "\0")
+        )  # no blank, which would make a list mark of what follows
+        self._text = plain
+        self._spaced: str | None = (
+            None  # the text with a blank for all that leaves no token, if that can be told so simply
+        )
+        self._blanks = _BLANKS if text.isascii() else " " * _MARKS
+        self._cjk = False
+        if plain.isascii():
+            self._spaced = spaced(_NUMBERED.sub(_blank, f"\n{plain}")[1:])
+            self._any_marks = self._blanks in self._spaced
+        else:
+            self._cjk = CJK.search(plain) is not None
+            self._any_marks = _NO_LETTERS.search(plain) is not None
+        watch.follow_lines = watch.follow_lines and _looping_lines(text, plain)
         self._never = watch.follow_lines
 
     def passes(self, at: int, stop: int) -> bool:
         """Pass over the text from check `at` to check `stop`, if no rule can hold at any check after `at` up to `stop`."""
         watch, words = self._watch, self._watch.words
-        if self._never or watch.density.armed is not None or self._marked(at, stop) or self._poor(at, stop):
+        if self._never or watch.density.armed is not None:
+            return False
+        if (self._any_marks and self._marked(at, stop)) or self._poor(at, stop):
             return False
         mark = watch.token_at
-        new = watch.unread(stop)
+        new = self._unread(stop)
         if self._ordinary(new, stop - watch.token_at) and words.take(new, words.grams(new), _SCORE) is not None:
             return True
         watch.token_at = mark
         return False
+
+    def _unread(self, stop: int) -> list[str]:
+        """What `Watch.unread` gives, from the text prepared as a whole."""
+        watch = self._watch
+        if self._spaced is None:
+            return watch.unread(stop)
+        begin = watch.token_at
+        watch.token_at = end = max(begin, settled(watch.buf, begin, stop))
+        return self._spaced[begin:end].split()
 
     def _ordinary(self, new: list[str], left: int) -> bool:
         """Whether the words are many and short; `left`: characters of a word that may go on after them."""
@@ -72,20 +91,19 @@ class Quiet:
     def _marked(self, at: int, stop: int) -> bool:
         """Whether marks and blanks stand in a row for as long as the shortest run that any rule flags."""
         low = max(0, at - 120)
+        if self._spaced is not None:
+            return self._blanks in self._spaced[low:stop]
         piece = self._text[low:stop]
-        listed = piece.count("\n") >= _LIST_MARKS
-        if self._ascii or piece.isascii():
-            marks = spaced(piece)
-            return self._blanks in marks or (listed and _WORDLESS in marks.translate(_NO_DIGITS))
-        if listed and _NO_WORD.search(piece):
+        if piece.count("\n") >= _LIST_MARKS and _NO_WORD.search(piece):
             return True
         return any(len(run) >= len(_BLANKS) or not run.isascii() for run in _MARKS_ONLY.findall(piece))
 
     def _poor(self, at: int, stop: int) -> bool:
         """Whether a window that the char rule looks at shows few different characters."""
-        text, most = self._text, 40 if self._cjk else 16
+        text = self._text
+        most, part = (40, 72) if self._cjk else (16, 48)
         for end in range(at - at % CHAR_STEP + CHAR_STEP, stop + 1, CHAR_STEP):
-            kinds = len(set(text[end - 72 : end]))  # half the window is enough nearly always
+            kinds = len(set(text[end - part : end]))  # a part of the window is enough nearly always
             low = max(0, end - 120)
             if kinds > most or (kinds > 16 and self._watch.buf[low:end].isascii()):
                 continue
@@ -95,6 +113,10 @@ class Quiet:
             if few and sum(map(str.isalpha, window)) >= _LETTERS:
                 return True
         return False
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])
 
 
 def _looping_lines(text: str, bare: str) -> bool:

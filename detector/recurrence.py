@@ -5,7 +5,8 @@ Out: how many trigrams of a portion were known, a running score of known against
 """
 
 import math
-from itertools import count
+from itertools import compress, count
+from operator import ne
 
 MEMORY = 1000  # tokens: a trigram said longer ago counts as new. Five copies of a paragraph of 200 words
 WINDOW = 120  # tokens the statistical rules look at (DETECTION.md section 1)
@@ -30,11 +31,18 @@ class Recurrence:
         self.verbatim = 0
         self._last: dict[Gram, int] = {}  # where each trigram was said last, counted in tokens
         self._twice: set[Gram] = set()
+        self._said: list[int] = []  # where each known trigram of late was said before
         self._count = 0
 
     def window(self) -> list[str]:
         """The last tokens, at most WINDOW."""
         return self.tokens[-WINDOW:]
+
+    def share(self, size: int = WINDOW) -> float:
+        """1 - distinct / all trigrams of the last `size` tokens; 0 below three."""
+        size = min(size, len(self.tokens), WINDOW)
+        floor = self._count - size + 2
+        return sum(place >= floor for place in self._said) / (size - 2) if size > 2 else 0.0
 
     def grams(self, new: list[str]) -> list[Gram]:
         """The trigrams that end in one of the `new` tokens."""
@@ -62,8 +70,14 @@ class Recurrence:
                     last[gram] = place
             return None
         self.score, self.near, self.verbatim, known = weighed
-        self._note_third(grams, where, first)
+        if where or self.thrice:
+            self._note_third(grams, where, first)
         self._count += len(new)
+        if where:
+            self._said += [before for _, before in where]
+            if len(self._said) > 4 * WINDOW:
+                floor = self._count - WINDOW
+                self._said = [place for place in self._said if place >= floor]
         self.tokens += new
         if len(self.tokens) > 4 * WINDOW:
             del self.tokens[:-WINDOW]
@@ -88,11 +102,11 @@ class Recurrence:
 
     def _again(self, grams: list[Gram], places: list[int], own: list[int]) -> list[tuple[int, int]]:
         """(here, where it was said last) for each known trigram; notes that it was said here."""
-        last, where = self._last, []
-        for gram, place, at in zip(grams, places, own, strict=True):
-            if place != at:
-                where.append((at, last[gram]))
-                last[gram] = at
+        last, where, first = self._last, [], own[0]
+        for at in compress(own, map(ne, places, own)):
+            gram = grams[at - first]
+            where.append((at, last[gram]))
+            last[gram] = at
         return where
 
     def _weigh(

@@ -12,7 +12,7 @@ from detector.finding import Finding
 from detector.fingerprint import fingerprint
 from detector.metrics import char_repeat, context_sim
 from detector.profile import Profile, profile_of
-from detector.quiet import BLOCK, Quiet
+from detector.quiet import BLOCK, LEAST, Quiet
 from detector.verdict import Health, LoopClass, Metrics, Rule, Verdict
 from detector.watch import STEP, Watch
 
@@ -61,14 +61,21 @@ def scan(watch: Watch, text: str, *, skip: bool = True) -> Finding | None:
     last = size - size % STEP
     watch.push(text)
     quiet = Quiet(watch) if skip else None
-    for at in range(0, last, BLOCK):
-        stop = min(at + BLOCK, last)
+    at, block = 0, BLOCK
+    while at < last:
+        stop = min(at + block, last)
         if quiet is not None and quiet.passes(at, stop):
+            at, block = stop, min(2 * block, BLOCK)
             continue
+        if quiet is not None and block > LEAST:
+            block //= 4
+            continue
+        stop = min(at + LEAST, last)
         for here in range(at + STEP, stop + 1, STEP):
             found = watch.check(here)
             if found is not None:
                 return found
+        at = stop
     return watch.check(size, final=True) if size else None
 
 

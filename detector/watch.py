@@ -8,7 +8,7 @@ Why these rules: DETECTION.md sections 1 and 4.
 from detector.density import Density
 from detector.finding import Finding, class_of, dense_stretch, first_copy, vague_class
 from detector.lines import Lines
-from detector.metrics import duplicate_share, trigram_repeat
+from detector.metrics import trigram_repeat
 from detector.profile import Profile
 from detector.recurrence import Recurrence
 from detector.runs import Run, Runs
@@ -92,8 +92,8 @@ class Watch:
 
     def metric(self, tail: str = "") -> float:
         """The trigram metric: the higher of what the last tokens and what `tail` show."""
-        window = self.words.window()
-        return max(duplicate_share(window) if len(window) >= 24 else 0.0, trigram_repeat(tail) if tail else 0.0)
+        words = self.words
+        return max(words.share() if len(words.tokens) >= 24 else 0.0, trigram_repeat(tail) if tail else 0.0)
 
     def _exactly(self, run: Run, *, drifting: bool = False) -> Finding:
         first, onset = first_copy(self.buf, run, drifting=drifting)

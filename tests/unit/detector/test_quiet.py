@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bench.eval_detector import records
 from detector.profile import profile_of
-from detector.quiet import BLOCK, Quiet
+from detector.quiet import Quiet
 from detector.score import scan
 from detector.watch import Watch
 
@@ -46,6 +46,7 @@ VOCABULARY = [
 ]
 PROSE = """Nobody's sure when the mill was built - the oldest letter that names it is from the spring of 1713, and it's
 already called old there. It burned down twice, each time in a dry August, and was put up again by the same family."""
+BLOCK = 512
 UNITS = st.lists(WORDS, min_size=1, max_size=12).map(" ".join)
 
 

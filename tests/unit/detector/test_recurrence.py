@@ -1,8 +1,10 @@
 """The memory of trigrams: portions do not matter, refusing changes nothing, memory is bounded."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from detector.metrics import duplicate_share
 from detector.recurrence import MEMORY, WINDOW, Recurrence
 
 WORDS = st.lists(st.sampled_from("abcdefg"), max_size=80)
@@ -37,6 +39,17 @@ def test_what_is_refused_changes_nothing(before: list[str], new: list[str], ceil
         assert state(words) == was
     else:
         assert words.score < ceiling
+
+
+@given(WORDS, st.lists(st.integers(1, 9), min_size=1, max_size=5), st.integers(1, WINDOW))
+def test_the_share_of_the_last_words_is_what_counting_them_anew_gives(
+    words: list[str], sizes: list[int], size: int
+) -> None:
+    portions, at = [], 0
+    while at < len(words):
+        portions.append(words[at : at + sizes[len(portions) % len(sizes)]])
+        at += len(portions[-1])
+    assert taken(portions).share(size) == pytest.approx(duplicate_share(words[-size:]))
 
 
 def test_copies_raise_the_score_and_new_words_lower_it_twice_as_fast() -> None:
