@@ -18,7 +18,7 @@ _CODE = "(){}[]=<>;_/\\|:@"
 _VERBATIM = 40  # trigrams in a row
 FEW = 12  # different words in 48, for which a reply is cut: healthy prose shows three times as many, and never under 17
 _FEW_OF = ((24, 10), (28, 12), (32, 13), (36, 15))  # words, and how many different ones are suspicious
-_FEWEST = max(most for _, most in _FEW_OF) + 2
+_FEWEST = max(most for _, most in _FEW_OF) + 1
 _DATA_OF = (16, 4)  # the same of what stands in quotes
 _THRICE = 16.0  # trigrams said for the third time: quotation, a refrain or a translation leave none
 _NEAR = 9.0  # trigrams said just before, more than new ones
@@ -129,7 +129,7 @@ class Density:
 def few(words: list[str], slack: int = 0) -> bool:
     """Whether the last words are few different ones for their number; the shorter the stretch, the fewer."""
     size = _FEW_OF[0][0]
-    if len(words) < size or len(set(words[-32:])) > _FEWEST:
+    if len(words) < size or len(set(words[-size:])) > _FEWEST:
         return False
     return any(len(words) >= size and len(set(words[-size:])) <= most + slack for size, most in _FEW_OF)
 

@@ -71,9 +71,7 @@ def dense_stretch(text: str) -> tuple[int, int, str]:
         origin, onset = first, next(again, onset)
     begin = _rotation_from(words)
     if begin < origin:
-        said: set[str] = set()
-        again = (at for at in range(begin, onset) if said.issuperset(words[at : at + 3]) or said.add(words[at]))
-        origin, onset = begin, next(again, onset)
+        origin, onset = begin, _said_again(words, begin, onset)
     start, begin = spans[origin][0], spans[onset][0]
     return start, begin, text[start:begin] or text[begin : begin + 32]
 
@@ -132,6 +130,16 @@ def _rotation_from(words: list[str]) -> int:
         elif score < best - 12:
             break
     return first
+
+
+def _said_again(words: list[str], begin: int, end: int) -> int:
+    """The first place from `begin` on, before `end`, where three words in a row were all said since."""
+    said: set[str] = set()
+    for at in range(begin, end):
+        if said.issuperset(words[at : at + 3]):
+            return at
+        said.add(words[at])
+    return end
 
 
 def _first_copy(words: list[str], origin: int) -> int:

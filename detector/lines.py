@@ -46,6 +46,11 @@ class Lines:
         self._next = _coming(self._bodies)
 
     @property
+    def counting(self) -> bool:
+        """Whether the last lines differ in nothing but their numbers."""
+        return self._numbered >= 1
+
+    @property
     def expecting(self) -> bool:
         """Whether the next line may make a list suspicious: `expects` is to be asked as it grows."""
         return self._numbered >= 1 or self._next is not None

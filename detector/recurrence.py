@@ -60,7 +60,11 @@ class Recurrence:
         # One pass at C speed: a new trigram gives back its own place, a known one where it was said before.
         places = list(map(last.setdefault, grams, count(first)))
         own = list(range(first, first + size))
-        where = self._again(grams, places, own) if places != own else []
+        if places == own:
+            self._all_new(size)
+            self._add(new)
+            return 0
+        where = self._again(grams, places, own)
         weighed = self._weigh(where, first, size, ceiling)
         if weighed is None:
             for gram, place, at in zip(reversed(grams), reversed(places), reversed(own), strict=True):
@@ -70,21 +74,32 @@ class Recurrence:
                     last[gram] = place
             return None
         self.score, self.near, self.verbatim, known = weighed
-        if where or self.thrice:
-            self._note_third(grams, where, first)
+        self._note_third(grams, where, first)
+        self._said += [before for _, before in where]
+        self._add(new)
+        return known
+
+    def _all_new(self, size: int) -> None:
+        """Account for `size` trigrams that were never said."""
+        if size and (self.near or self.verbatim or self.thrice):
+            self.score, self.near = max(0.0, self.score - 2.0 * size), max(0.0, self.near - size)
+            self.thrice, self.verbatim = max(0.0, self.thrice - 2.0 * size), 0
+        elif size and self.score:
+            self.score = max(0.0, self.score - 2.0 * size)
+
+    def _add(self, new: list[str]) -> None:
+        """Take `new` tokens in, and forget what is too old to count."""
         self._count += len(new)
-        if where:
-            self._said += [before for _, before in where]
-            if len(self._said) > 4 * WINDOW:
-                floor = self._count - WINDOW
-                self._said = [place for place in self._said if place >= floor]
         self.tokens += new
         if len(self.tokens) > 4 * WINDOW:
             del self.tokens[:-WINDOW]
+        if len(self._said) > 4 * WINDOW:
+            floor = self._count - WINDOW
+            self._said = [place for place in self._said if place >= floor]
+        last = self._last
         if len(last) > 4 * MEMORY:
             self._last = {gram: at for gram, at in last.items() if at >= self._count - MEMORY}
             self._twice &= self._last.keys()
-        return known
 
     def _note_third(self, grams: list[Gram], where: list[tuple[int, int]], first: int) -> None:
         """Keep account of what is said for the third time, as `score` does of the second."""

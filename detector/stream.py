@@ -16,7 +16,7 @@ from detector.profile import Profile, profile_of
 from detector.score import verdict_of
 from detector.suspicion import Suspicion
 from detector.text import width
-from detector.verdict import CLEAN, GateState, Release, Verdict
+from detector.verdict import CLEAN, GateState, Release, Verdict, passing
 from detector.watch import STEP, Watch
 
 GRID = 16  # a suspicion may begin at each of these; verdicts at each STEP = 2 * GRID
@@ -65,10 +65,11 @@ class StreamGate:
         self._watch = self._new_watch()
         self._suspicion = Suspicion(self.profile.symbols)
         self._shift = 0  # offset of the text at which the present engine began
-        self._parts: list[str] = []  # fed, not yet seen by the engine
+        self._loose: list[str] = []  # passed since the last look: not yet noted, nor seen by the engine
+        self._parts: list[str] = []  # noted, not yet seen by the engine
         self._fed = 0
         self._grid = GRID  # offset of the next look
-        self._edge = GRID  # offset where something changes: the next look, or where a hold begins
+        self._edge = -1 if self._blind else GRID  # where something changes: the next look, or where a hold begins
         self._held = ""
         self._since = 0.0
         self._waived = False  # time ran out on this suspicion: not held again until it clears
@@ -79,29 +80,40 @@ class StreamGate:
 
     @property
     def shown(self) -> int:
-        return self._out.shown
+        return self._out.shown + sum(map(len, self._loose))
 
     @property
     def cleaned(self) -> str:
         """The authoritative text: what was said without its loops; only the tail of very long ones (max_scan_chars)."""
-        return self._out.text + self._held
+        return self._out.text + "".join(self._loose) + self._held
 
     def feed(self, delta: str, now_s: float) -> Release:
         """Take the next piece of the reply; return what may be sent now. In healthy text that is `delta` itself."""
         fed = self._fed = self._fed + len(delta)
-        if self.state is GateState.PASSING and (fed < self._edge or self._blind):
-            if not self._blind:
-                self._parts.append(delta)
-            return Release(text=self._out.send(delta), state=GateState.PASSING)
+        if fed < self._edge and self.state is GateState.PASSING:
+            self._loose.append(delta)
+            return passing(delta)
+        if self._blind:
+            return passing(self._out.send(delta))
         if self.state is GateState.STOPPED:
             self.counters.suppressed_chars += len(delta)
             return Release(text="", state=GateState.STOPPED, verdict=self.verdict)
         try:
+            self._settle()
             text = self._walk(delta, now_s)
         except Exception:
             # A fault of ours never breaks a reply: the stream passes from here on, and the fault is counted.
             return self._give_up(delta)
-        return self._answer(delta if text == delta else text)
+        if self.state is GateState.PASSING:
+            return passing(delta if text == delta else text)
+        return self._answer(text)
+
+    def _settle(self) -> None:
+        """Hand what passed between two looks to the engine and to the authoritative text."""
+        if self._loose:
+            text = "".join(self._loose)
+            self._loose.clear()
+            self._parts.append(self._out.send(text))
 
     def tick(self, now_s: float) -> Release:
         """Time went by without text; return what was held too long."""
@@ -113,10 +125,11 @@ class StreamGate:
         text = ""
         if not self._blind and self.state is not GateState.STOPPED:
             try:
+                self._settle()
                 text = self._end()
             except Exception:
                 return self._give_up("")
-        return replace(self._answer(self._out.send(text)), verdict=self.verdict)
+        return self._answer(self._out.send(text))._replace(verdict=self.verdict)
 
     def _answer(self, text: str) -> Release:
         known = self.verdict if self.state in (GateState.STOPPED, GateState.SUPPRESSING) else None
@@ -124,7 +137,7 @@ class StreamGate:
 
     def _give_up(self, delta: str) -> Release:
         self.counters.errors += 1
-        self._blind = True
+        self._blind, self._edge = True, -1
         text = self._held + (self._loop.pending if self._loop else "") + delta
         self._held, self._loop, self.state = "", None, GateState.PASSING
         return self._answer(self._out.send(text))
@@ -133,9 +146,20 @@ class StreamGate:
 
     def _walk(self, delta: str, now_s: float) -> str:
         """Go through the grid points inside this delta; return what goes out."""
-        out = [self._out.send(self._overdue(now_s))]
-        base = self._fed - len(delta)
-        at = base
+        base = at = self._fed - len(delta)
+        out: list[str] = []
+        if self.state is GateState.PASSING and self._edge == self._grid:
+            # The commonest way by far: one look, nothing seen.
+            at = self._grid
+            head, rest = delta[: at - base], delta[at - base :]
+            self._parts.append(self._out.send(head))
+            text = self._look(at, now_s)
+            if not text and self.state is GateState.PASSING and self._fed < self._edge:
+                self._parts.append(self._out.send(rest))
+                return delta
+            out += (head, text)
+        else:
+            out.append(self._out.send(self._overdue(now_s)))
         while at < self._fed:
             if self.state is GateState.STOPPED:
                 self.counters.suppressed_chars += self._fed - at
@@ -144,13 +168,17 @@ class StreamGate:
             piece = delta[at - base : stop - base]
             out.append(self._out.send(self._carry(piece)))
             if stop == self._grid:
-                self._grid = self._edge = stop + GRID
-                out.append(self._out.send(self._decide(stop, now_s)))
+                out.append(self._look(stop, now_s))
             elif stop == self._edge:
                 self._edge = self._grid
                 self._hold(self._suspicion.still(self._watch.buf, "".join(self._parts)), stop, now_s)
             at = stop
         return "".join(out)
+
+    def _look(self, at: int, now_s: float) -> str:
+        """Decide at a grid point; return what goes out."""
+        self._grid = self._edge = at + GRID
+        return self._out.send(self._decide(at, now_s))
 
     def _carry(self, piece: str) -> str:
         """What of a piece before the next grid point goes out at once."""

@@ -5,6 +5,7 @@ Token = one CJK/kana/hangul character, or one run of letters or digits with its 
 """
 
 import re
+import string
 
 _CJK = "\u3040-\u30ff\u3131-\u318e\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 _MARKS = "\u0300-\u036f\u064b-\u065f\u0591-\u05bd\u200d"
@@ -22,6 +23,7 @@ WORD = re.compile(r"[^\W_]")
 LIST_MARK = re.compile(r"\n[ \t]{0,40}(?:[-*+•·#>]+|\d{1,9}[ \t]{0,8}[.)、:：])[ \t]*")
 _OPEN_MARK = re.compile(r"\n[ \t]{0,40}(?:\d{1,9}[ \t]{0,8})?")
 _TYPOGRAPHIC = "‘’“”–—…"
+_ALNUM = string.ascii_letters + string.digits
 LONGEST_OPEN = 64  # characters that `settled` may leave for later; a longer word is cut
 _CODE_END = re.compile(r"[;{}()\[\],:=\\|>]\s*$")
 
@@ -41,8 +43,11 @@ def tokens(text: str) -> list[str]:
     if text.isascii():
         return spaced(text).split()
     text = text.casefold()
+    runs: list[str] = (_RUN if _MARK.search(text) else _PLAIN_RUN).findall(text)
+    if all(map(str.isascii, runs)):
+        return runs
     out: list[str] = []
-    for run in (_RUN if _MARK.search(text) else _PLAIN_RUN).findall(text):
+    for run in runs:
         if run.isascii():
             out.append(run)
         elif _CJK_RUN.fullmatch(run):
@@ -64,7 +69,7 @@ def unquoted(text: str, mark: str) -> str:
 def settled(text: str, low: int, end: int) -> int:
     """Where between `low` and `end` the tokens are certain, whatever comes: before a word or list mark that may go on."""
     least = max(low, end - LONGEST_OPEN)
-    stop = end
+    stop = least + len(text[least:end].rstrip(_ALNUM))  # at C speed; what follows is for letters beyond ASCII
     while stop > least:
         char = text[stop - 1]
         if not (char.isalnum() if char.isascii() else _INSIDE.match(char)):

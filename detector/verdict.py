@@ -5,6 +5,7 @@ Offsets are code points of the scored text, spans are `[start, end)`; ratios are
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Health(StrEnum):
@@ -100,10 +101,20 @@ class GateState(StrEnum):
     STOPPED = "stopped"  # confirmed and the mode says stop: the caller closes the upstream
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Release:
-    """Text that is now safe to send (in order, possibly empty), what the gate does, and what it knows."""
+class Release(NamedTuple):
+    """Text that is now safe to send (in order, possibly empty), what the gate does, and what it knows.
+
+    A tuple, not a dataclass as the other records: one is made for every event of every stream, at a third of the cost.
+    """
 
     text: str
     state: GateState
     verdict: Verdict | None = None
+
+
+def passing(text: str) -> Release:
+    """The release of nearly every event."""
+    return _new(Release, (text, GateState.PASSING, None))
+
+
+_new = tuple.__new__

@@ -135,7 +135,7 @@ class Watch:
         elif not self._lines.expecting:
             return None
         # What a program prints counts by trade; only items that come round are a loop there.
-        counting = self.buf.count("```", max(0, end - KEEP), end) % 2 == 0
+        counting = self._lines.counting and self.buf.count("```", max(0, end - KEEP), end) % 2 == 0
         self.listed = self._lines.expects(self.buf[max(begin, stop) : end], counting=counting)
         if stop <= begin:
             return None
