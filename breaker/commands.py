@@ -3,6 +3,7 @@
 In:  Snapshot, who, why, until when.  Out: the next document; the same object when it is already so.
 """
 
+import math
 from dataclasses import replace
 
 from breaker.edges import RefusedMove, told
@@ -25,7 +26,7 @@ def force(
         return mode_ends(here, policy or BreakerPolicy(), now_s, Reason.OPERATOR, actor=actor, note=reason)
     if not actor or not reason:
         raise RefusedMove("a forced mode needs an actor and a reason")
-    if until <= now_s and not (mode is Mode.OBSERVE and until == 0.0):
+    if not now_s < until < math.inf and not (mode is Mode.OBSERVE and until == 0.0):
         raise RefusedMove("a forced mode needs an expiry in the future")
     if (here.mode, here.mode_until, here.mode_actor, here.mode_reason) == (mode, until, actor, reason):
         return here

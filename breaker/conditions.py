@@ -23,6 +23,7 @@ class ConditionKind(StrEnum):
     FLAPPING = "flapping"  # subject: the model; numbers: until
     PHRASE_ONLY = "phrase_only"  # subject: the route
     STORE_DOWN = "store_down"  # subject: "redis"
+    FORBIDDEN = "forbidden"  # subject: model and endpoint; numbers: status, since, others (who do not refuse us)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,20 +4,21 @@ Synchronous and cheap: the request path calls `note` and goes on.  One writer, o
 Counts are absolute, so a flush that is sent twice changes nothing (HINCRBY with two lost replies ended at 300 for +100).
 """
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from base.faults import Fault
 from breaker.outcome import Outcome
-from breaker.window import COUNT_NAMES, FAST_BUCKET_S, MINUTE_S, Counts, FastRow, MinuteRow
+from breaker.window import COUNT_NAMES, FAST_BUCKET_S, KEPT_FAST_S, KEPT_MIN, MINUTE_S, Counts, FastRow, MinuteRow
 from detector.verdict import LoopClass, Verdict
 
-KEPT_MIN = 130
-KEPT_FAST_S = 300
 SETTLE_S = 30.0
 """A closed minute is written once more when it has been still for so long: a failover may have lost the last writes."""
 TOP_MARKS = 64
 CAPPED_SESSIONS = 64
+KEPT_FAILURES = 100
+"""Moments kept of a row of hard failures; the policy asks for no more."""
 
 AT = {name: index for index, name in enumerate(COUNT_NAMES)}
 JUDGED, STREAMS, HARD_STOPS, SUPPRESSED = AT["judged"], AT["streams"], AT["hard_stops"], AT["suppressed_chars"]
@@ -64,13 +65,25 @@ class _Fast:
         self.loop_sessions: dict[str, set[str]] = {}
 
 
-class HardStreak:
-    """Hard failures in a row of one model on this replica, and when one last succeeded."""
+class _Row:
+    """Hard failures in a row of one model on this replica, and when an attempt last succeeded."""
 
-    __slots__ = ("failures", "first_at", "last_at")
+    __slots__ = ("failed_at", "first_at", "success_at")
 
     def __init__(self) -> None:
-        self.failures, self.first_at, self.last_at = 0, 0.0, 0.0
+        self.failed_at: deque[float] = deque(maxlen=KEPT_FAILURES)
+        self.first_at = 0.0
+        self.success_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HardStreak:
+    """A running row of hard failures: how many, when the first and the last of it were, since when nothing succeeded."""
+
+    failures: int
+    first_at: float
+    last_at: float
+    quiet_since: float
 
 
 class LocalCounters:
@@ -84,7 +97,7 @@ class LocalCounters:
         self._dirty_fast: set[FastKey] = set()
         self._sent_minutes: set[MinuteKey] = set()
         self._sent_fast: set[FastKey] = set()
-        self._streaks: dict[str, HardStreak] = {}
+        self._streaks: dict[str, _Row] = {}
         self._settled_to = 0
         # What a look through all rows would tell: at a thousand models there are half a million of them.
         self._trimmed_to = (0.0, 0.0)
@@ -175,6 +188,8 @@ class LocalCounters:
                 cell.stuck += 1
                 if session and len(cell.stuck_sessions) < CAPPED_SESSIONS:
                     cell.stuck_sessions.add(session)
+            if mark not in cell.loops and len(cell.loops) >= TOP_MARKS:
+                mark = ""  # counts among the bad; a burst has its mark again and again, so among the first it is
             cell.loops[mark] = cell.loops.get(mark, 0) + 1
             sessions = cell.loop_sessions.setdefault(mark, set())
             if session and len(sessions) < CAPPED_SESSIONS:
@@ -182,22 +197,30 @@ class LocalCounters:
         self._dirty_fast.add(key)
 
     def _add_streak(self, model: str, failed: bool, now_s: float) -> None:
-        streak = self._streaks.get(model)
+        row = self._streaks.get(model)
+        if row is None:
+            row = self._streaks[model] = _Row()
         if not failed:
-            if streak is not None:
-                streak.failures = 0
+            row.failed_at.clear()
+            row.success_at = now_s
             return
-        if streak is None:
-            streak = self._streaks[model] = HardStreak()
-        if streak.failures == 0:
-            streak.first_at = now_s
-        streak.failures += 1
-        streak.last_at = now_s
+        if not row.failed_at:
+            row.first_at = now_s
+        row.failed_at.append(now_s)
 
-    def streak(self, model: str) -> HardStreak | None:
-        """The running row of hard failures; None when the last attempt succeeded."""
-        streak = self._streaks.get(model)
-        return streak if streak is not None and streak.failures else None
+    def streak(self, model: str, since: float = 0.0) -> HardStreak | None:
+        """The running row of hard failures, those before `since` left out; None when there is none.
+
+        Without `since` failures from before a recovery, which another replica proved, would count once more.
+        """
+        row = self._streaks.get(model)
+        failed_at = [at for at in row.failed_at if at >= since] if row is not None else []
+        if row is None or not failed_at:
+            return None
+        quiet_since = row.first_at if row.success_at is None else row.success_at
+        return HardStreak(
+            failures=len(failed_at), first_at=row.first_at, last_at=failed_at[-1], quiet_since=quiet_since
+        )
 
     def dirty(self, limit: int | None = None) -> tuple[list[MinuteRow], list[FastRow]]:
         """Rows that changed since they were last written, oldest first, at most `limit` minutes.

@@ -10,7 +10,7 @@ from breaker.levels import Level, Mode, Reason
 from breaker.machine import clear_row
 from breaker.policy import BreakerPolicy
 from breaker.recovery import is_hard
-from breaker.seen import Seen, look
+from breaker.seen import Seen, view_of
 from breaker.snapshot import Snapshot
 from breaker.triggers import Reading, read_all
 
@@ -68,7 +68,7 @@ class Explanation:
 
 def explain(here: Snapshot, seen: Seen, policy: BreakerPolicy, now_s: float) -> Explanation:
     """Read every rule and say what the next change waits for. Nothing moves."""
-    view = look(seen, watermark=here.watermark, now_s=now_s, grace_s=policy.grace_s)
+    view = view_of(here, seen, policy, now_s)
     readings = read_all(view, policy)
     ratios = [reading for reading in readings if reading.reason in RATIO_RULES - {Reason.HARD_FAILURES}]
     unknown = not any(reading.known for reading in ratios)

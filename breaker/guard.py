@@ -94,7 +94,7 @@ class Guard:
         """How often this replica, first of the fleet, found a model kept in service by `max_open_ratio`."""
         self.monitor_seen_at = float("-inf")
         self.explanations: dict[str, Explanation] = {}
-        """By model, as of this replica's last full evaluation: for gauges. Stale while another replica evaluates."""
+        """By model, as of this replica's last full evaluation: for gauges; empty while another replica evaluates."""
 
     def adopt(self, models: Sequence[str], policy: BreakerPolicy, keep_last: Sequence[Sequence[str]] = ()) -> None:
         """Go on with other models and rules, in one step. Who stays keeps where it stands; periods hold from a restart."""
@@ -110,6 +110,11 @@ class Guard:
     def snapshot(self, model: str) -> Snapshot:
         """The document in force; a model nobody wrote about is HEALTHY. Raises KeyError for an unknown model."""
         return self._snapshots[model]
+
+    def shed_at(self, model: str) -> float:
+        """When the model last gave up load that others must take (server time); 0.0: never, as far as is known."""
+        here = self._snapshots.get(model)
+        return here.shed_at if here is not None else 0.0
 
     def levels(self) -> Mapping[str, Level]:
         """What routing obeys: the effective level of each model, or a higher one decided here while the store is gone."""
@@ -269,8 +274,10 @@ class Guard:
         for model in self._standing():
             here, found = self._snapshots[model], kept.get(model)
             if found is not None and found.epoch >= here.epoch:
-                if found != here:
+                if found is not here and found != here:
                     self._stand(found)
+                if found.epoch > here.epoch:
+                    self._local.forget(model)  # the fleet has decided since, an operator perhaps
                 self._back_fill(here, found)
             elif here.epoch > (found.epoch if found else 0):
                 # Flushed, evicted or restored from old data: what we last knew is truer than HEALTHY.
@@ -299,6 +306,7 @@ class Guard:
         await self._log_missed()
         fence = await self._lease.hold(LEASE_NAME, self._boot_id, self.policy.lease_s)
         if fence is None:
+            self.explanations.clear()  # another replica knows better
             await self._propose_streaks()
             return
         await self.poll()
@@ -350,7 +358,7 @@ class Guard:
         now_s = self._server_now()
         for model in self._standing():
             here = self._snapshots[model]
-            if evidence := self._reader.streak(model, now_s):
+            if evidence := self._reader.streak(here, now_s):
                 seen = Seen(evidence=evidence)
                 moved = next_snapshot(here, seen, self.policy, now_s, self._rng.uniform(-1.0, 1.0))
                 if moved is not here:

@@ -8,8 +8,7 @@ Whole reads are the dear ones (130 minutes a model), so a large fleet gets them 
 from collections.abc import Mapping, Sequence
 
 from breaker.ports import CountStore
-from breaker.seen import KEPT_MIN
-from breaker.window import MinuteRow
+from breaker.window import KEPT_MIN, MinuteRow
 
 LATE_MIN = 17
 WHOLE_EVERY_MIN = 10

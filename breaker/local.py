@@ -11,7 +11,7 @@ from breaker.levels import Level, Mode
 from breaker.machine import highest
 from breaker.policy import BreakerPolicy
 from breaker.reader import Reader
-from breaker.seen import Seen, look
+from breaker.seen import Seen, view_of
 from breaker.snapshot import Snapshot
 from breaker.triggers import read_all
 
@@ -28,11 +28,11 @@ class LocalLevels:
     ) -> None:
         """Raise what this replica alone has seen reason to raise; lower nothing."""
         for model, here in snapshots.items():
-            if here.mode is not Mode.AUTO or not self._counters.had_bad(model, now_s):
+            if _ordered(here, now_s) or not self._counters.had_bad(model, now_s):
                 continue
             minutes, fast = self._counters.local(model)
-            seen = Seen(minutes=minutes, fast=fast, evidence=self._reader.streak(model, now_s))
-            asked = highest(read_all(look(seen, watermark=here.watermark, now_s=now_s, grace_s=policy.grace_s), policy))
+            seen = Seen(minutes=minutes, fast=fast, evidence=self._reader.streak(here, now_s))
+            asked = highest(read_all(view_of(here, seen, policy, now_s), policy))
             if asked is None or asked.level.severity <= here.level.severity:
                 continue
             if hold is not None and now_s < hold.until and by_ratio_only(asked.reasons):
@@ -46,15 +46,19 @@ class LocalLevels:
         return bool(self._raised)
 
     def effective(self, snapshots: Mapping[str, Snapshot], now_s: float) -> dict[str, Level]:
-        """The documents' levels, or the higher one decided here. A forced mode is never overruled."""
+        """The documents' levels, or the higher one decided here. A forced mode is not overruled before its end."""
         out = {}
         for model, snapshot in snapshots.items():
             level, until = self._raised.get(model, (Level.HEALTHY, 0.0))
-            forced = snapshot.mode is not Mode.AUTO
-            higher = now_s < until and not forced and level.severity > snapshot.effective.severity
+            higher = now_s < until and not _ordered(snapshot, now_s) and level.severity > snapshot.effective.severity
             out[model] = level if higher else snapshot.effective
         return out
 
     def forget(self, model: str) -> None:
         """The fleet has decided about the model since."""
         self._raised.pop(model, None)
+
+
+def _ordered(here: Snapshot, now_s: float) -> bool:
+    """Whether an operator's mode is in force. One that has run out holds no more, though nobody can write so."""
+    return here.mode is not Mode.AUTO and not 0.0 < here.mode_until <= now_s

@@ -13,7 +13,7 @@ from breaker.edges import DOWN, UP, RefusedMove, enter, told
 from breaker.levels import Level, Mode, Reason
 from breaker.policy import BreakerPolicy
 from breaker.recovery import ProbeVerdict, is_hard, judge_probes
-from breaker.seen import Seen, View, look
+from breaker.seen import Seen, View, view_of
 from breaker.snapshot import Snapshot
 from breaker.triggers import Reading, read_all
 from breaker.triggers.reading import below
@@ -40,7 +40,7 @@ def next_snapshot(here: Snapshot, seen: Seen, policy: BreakerPolicy, now_s: floa
         return mode_ends(here, policy, now_s, Reason.FORCE_EXPIRED, actor="breaker", note=f"{here.mode} expired")
     if here.mode is Mode.FORCED_OPEN:
         return here
-    view = look(seen, watermark=here.watermark, now_s=now_s, grace_s=policy.grace_s)
+    view = view_of(here, seen, policy, now_s)
     readings = read_all(view, policy)
     asked = highest(readings)
     if here.mode is not Mode.AUTO:

@@ -4,9 +4,12 @@ In:  configuration.  Out: a frozen policy; unknown keys and contradictions refus
 Source of the numbers: BREAKER.md, by section. Ratios are 0..1, `_s` seconds, `_min` whole minutes.
 """
 
+import math
 from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from breaker.window import KEPT_FAST_S, KEPT_MIN
 
 Ratio = Annotated[float, Field(gt=0, le=1)]
 Sample = Annotated[int, Field(ge=1, le=1_000_000)]
@@ -37,6 +40,10 @@ class BreakerPolicy(BaseModel):
     reduce_clear_evaluations: Sample = 15  # one-minute evaluations in a row, inside the dwell or after it
     reduce_dwell_s: Seconds = 1_800.0  # "30 min watched"
     reduced_share: Ratio = 0.10  # of the route's traffic; the user's document: 40 % -> 10 %
+
+    short_window_chance: Chance = (
+        0.01  # after a step down, until a window is whole again: so rare by chance at the clear line
+    )
 
     # L3 by ratio: "25 % for 15 min on end"
     open_ratio: Ratio = 0.25
@@ -76,7 +83,7 @@ class BreakerPolicy(BaseModel):
     hard_min_attempts: Sample = 10
     hard_open_ratio: Ratio = 0.50
     hard_reduce_ratio: Ratio = 0.20
-    hard_in_a_row: Sample = 5  # on one replica, with no success for `hard_quiet_s`
+    hard_in_a_row: Annotated[int, Field(ge=1, le=100)] = 5  # on one replica, with no success for `hard_quiet_s`
     hard_quiet_s: Seconds = 10.0
 
     # findings of others
@@ -125,6 +132,10 @@ class BreakerPolicy(BaseModel):
     suspect_window_s: Seconds = 300.0
     suspect_hold_s: Seconds = 600.0
 
+    # backups take over in steps
+    takeover_step_ratio: Ratio = 0.25  # of the route's traffic: so much more a candidate may take with each step
+    takeover_step_s: Annotated[float, Field(ge=0, le=3_600)] = 15.0  # 0: all at once
+
     # cadence
     flush_s: Seconds = 0.2
     poll_s: Seconds = 1.0
@@ -133,6 +144,31 @@ class BreakerPolicy(BaseModel):
     lease_s: Seconds = 5.0
     grace_s: Annotated[float, Field(ge=0, le=30)] = 2.0  # late flushes of the minute that just ended
     local_level_s: Seconds = 900.0  # how long a level decided while the store is gone stays in force
+
+    @model_validator(mode="after")
+    def _can_be_reached(self) -> Self:
+        """What never could come true is a mistake: a rule that cannot fire, a model that cannot come back."""
+        if self.trend_buckets * self.trend_bucket_min > KEPT_MIN:
+            raise ValueError(f"breaker: trend_buckets x trend_bucket_min must not exceed the {KEPT_MIN} minutes kept")
+        if self.trend_score > self.trend_buckets * (self.trend_buckets - 1) // 2:
+            raise ValueError("breaker: trend_score is more than so many trend_buckets can reach")
+        if self.rolling_evaluations + self.rolling_window_min > KEPT_MIN:
+            raise ValueError(f"breaker: rolling_evaluations reach behind the {KEPT_MIN} minutes kept")
+        if self.reduce_clear_evaluations > KEPT_MIN:
+            raise ValueError(f"breaker: reduce_clear_evaluations must not exceed the {KEPT_MIN} minutes kept")
+        if max(self.stuck_window_s, self.burst_window_s, self.hard_window_s) > KEPT_FAST_S:
+            raise ValueError(f"breaker: stuck_, burst_ and hard_window_s must not exceed the {KEPT_FAST_S} s kept")
+        if self.low_traffic_requests >= self.low_traffic_per_min * self.low_traffic_age_min:
+            raise ValueError("breaker: low_traffic_requests do not fit into low_traffic_age_min at that rate")
+        clean = math.log((1 - self.probe_good_ratio) / (1 - self.probe_bad_ratio))
+        needed = math.ceil(math.log((1 - self.probe_false_fail) / self.probe_false_pass) / clean)
+        if self.probe_budget < max(needed, self.probe_hard_good):
+            raise ValueError(
+                f"breaker: probe_budget is too small to pass; {max(needed, self.probe_hard_good)} are needed"
+            )
+        if self.lease_s <= self.fast_s:
+            raise ValueError("breaker: lease_s must be longer than fast_s, or the evaluator loses its lease each time")
+        return self
 
     @model_validator(mode="after")
     def _lines_in_order(self) -> Self:

@@ -61,7 +61,7 @@ class Reader:
                 minutes=minutes.get(here.model, ()),
                 fast=fast[here.model],
                 probes=await self._tally(here),
-                evidence=(*found.get(here.model, ()), *self.streak(here.model, now_s)),
+                evidence=(*found.get(here.model, ()), *self.streak(here, now_s)),
             )
             for here in standing
         }
@@ -69,9 +69,9 @@ class Reader:
     async def _tally(self, here: Snapshot) -> ProbeTally | None:
         return await self._probes.tally(here.model, here.epoch) if here.level is Level.RECOVERING else None
 
-    def streak(self, model: str, now_s: float) -> tuple[Evidence, ...]:
-        """This replica's running row of hard failures, as evidence only it can give."""
-        streak = self._counters.streak(model)
+    def streak(self, here: Snapshot, now_s: float) -> tuple[Evidence, ...]:
+        """This replica's running row of hard failures since the watermark, as evidence only it can give."""
+        model, streak = here.model, self._counters.streak(here.model, here.watermark)
         if streak is None or now_s - streak.last_at > self._policy.hard_window_s:
             return ()
         return (
@@ -81,6 +81,6 @@ class Reader:
                 model=model,
                 found_at=streak.last_at,
                 valid_until=now_s + self._policy.hard_window_s,
-                numbers=(("failures", float(streak.failures)), ("quiet_s", now_s - streak.first_at)),
+                numbers=(("failures", float(streak.failures)), ("quiet_s", now_s - streak.quiet_since)),
             ),
         )

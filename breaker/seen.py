@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from breaker.evidence import Evidence
+from breaker.policy import BreakerPolicy
 from breaker.ports import ProbeTally
-from breaker.window import FAST_BUCKET_S, MINUTE_S, FastRow, MinuteRow
-
-KEPT_MIN = 130
+from breaker.snapshot import Snapshot
+from breaker.window import FAST_BUCKET_S, KEPT_MIN, MINUTE_S, FastRow, MinuteRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +49,8 @@ class View:
     """Running (n, k) before each minute from `first` on and after the last one; empty when no minute was seen."""
     fast: tuple[FastRow, ...]
     evidence: tuple[Evidence, ...]
+    stepped_down: bool = False
+    """The watermark is a step down on good evidence: what is read off few minutes after it must be more than chance."""
 
     def at(self, minute: int) -> Tally:
         return self.by_minute.get(minute, Tally())
@@ -74,7 +76,12 @@ def last_complete_minute(now_s: float, grace_s: float) -> int:
     return math.floor((now_s - grace_s) / MINUTE_S) - 1
 
 
-def look(seen: Seen, *, watermark: float, now_s: float, grace_s: float) -> View:
+def view_of(here: Snapshot, seen: Seen, policy: BreakerPolicy, now_s: float) -> View:
+    """Cut `seen` to what a decision about the model of `here` may look at."""
+    return look(seen, watermark=here.watermark, now_s=now_s, grace_s=policy.grace_s, stepped_down=here.stepped_down)
+
+
+def look(seen: Seen, *, watermark: float, now_s: float, grace_s: float, stepped_down: bool = False) -> View:
     """Cut `seen` to the windows a decision at `now_s` may use."""
     last = last_complete_minute(now_s, grace_s)
     # A minute that holds the watermark also holds events from before it, so it is left out whole.
@@ -94,6 +101,7 @@ def look(seen: Seen, *, watermark: float, now_s: float, grace_s: float) -> View:
         sums=_running_sums(by_minute, first, last),
         fast=fast,
         evidence=tuple(live.values()),
+        stepped_down=stepped_down,
     )
 
 

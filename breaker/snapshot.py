@@ -64,6 +64,20 @@ class Snapshot:
             case _:
                 return self.level
 
+    @property
+    def shed_at(self) -> float:
+        """When it last gave up load that others must take; 0.0: not within the moves kept."""
+        for move in reversed(self.transitions):
+            falls = move.to_level in (Level.REDUCED, Level.OPEN) and move.from_level is not Level.RECOVERING
+            if falls and move.enforced and move.to_level is not move.from_level:
+                return move.at
+        return 0.0
+
+    @property
+    def stepped_down(self) -> bool:
+        """Whether the watermark was set by a step down because the rate had fallen, and not by probes or an operator."""
+        return any(t.at == self.watermark and Reason.CLEARED in t.reasons for t in self.transitions)
+
     def changed(self, **fields: object) -> "Snapshot":
         """The next document: the given fields, one epoch on."""
         return replace(self, epoch=self.epoch + 1, **fields)  # type: ignore[arg-type]

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field, fields
 
 MINUTE_S = 60
 FAST_BUCKET_S = 5
+KEPT_MIN = 130
+"""Minutes that rules may look back on, and the widest back-fill after an outage (BREAKER.md, Redis)."""
+KEPT_FAST_S = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,6 @@ import logging
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from functools import partial
 from random import Random
 from typing import Any
 
@@ -21,7 +20,7 @@ from base.ids import new_boot_id
 from breaker.gray_board import GrayBoard
 from breaker.guard import Guard
 from breaker.ports import StoreUnavailable
-from breaker.share import shares
+from breaker.takeover import RouteShares
 from detector import load_validators
 from fallback_phrases.catalog import load as load_phrases
 from monitor.counts import MonitorCounts
@@ -32,13 +31,14 @@ from pointsman.settings import Settings
 from pointsman.switchwork import follow_switches
 from router.api import RouterApp, build_app
 from router.auth import Keys
-from router.choose import remembered
 from router.journey import Deps
 from router.ports import Traces
+from router.rests import share as share_rests
 from router.spend import share_spend
 from store.migrate import upgrade
 from store.redis_gray import RedisGray
 from store.redis_link import RedisLink, connect
+from store.redis_rests import RedisRests
 from store.redis_spend import RedisSpend
 from store.redis_states import RedisEvidence, RedisLease, RedisProbes, RedisStates
 from store.redis_switches import RedisSwitches
@@ -167,7 +167,7 @@ async def _assemble(settings: Settings, stack: AsyncExitStack, given: Clock | No
         topology=topology,
         models=upstream,
         guard=guard,
-        shares=remembered(partial(shares, reduced_share=settings.breaker.reduced_share)),
+        shares=RouteShares(settings.breaker, guard.shed_at, clock.now_s),
         catalog=load_phrases(),
         calls=calls,
         clock=clock,
@@ -187,6 +187,8 @@ async def _assemble(settings: Settings, stack: AsyncExitStack, given: Clock | No
     with contextlib.suppress(StoreUnavailable):
         await phrases.refresh()
     _background(stack, phrases.run(), "phrases")
+    deps.rests.know(topology)
+    _background(stack, share_rests(deps.rests, lambda: deps.topology, RedisRests(link, clock), clock), "rests")
     _background(stack, follow_switches(deps.switches, RedisSwitches(link), clock), "switches")
     service = Service(
         settings=settings,

@@ -1,4 +1,4 @@
-"""Hands the breaker's conditions to the alert desk: suspect detector, flapping, phrase-only routes, a silent Redis.
+"""Hands conditions to the alert desk: suspect detector, flapping, phrase-only routes, a silent Redis, endpoints that refuse us.
 
 Every monitor process does it: the desk keeps one incident per condition, whoever fires it. A process fires what begins
 and resolves what ends while it looks; at its start it knows nothing, so it also resolves what ended while nobody looked.
@@ -14,6 +14,7 @@ from breaker.guard import Guard
 from breaker.ports import StoreUnavailable
 from monitor.alerts.alert import Alert, AlertKind, Severity
 from monitor.ports import AlertDesk
+from router.rests import Rests
 from router.topology import Topology
 
 log = logging.getLogger("pointsman")
@@ -23,6 +24,7 @@ KINDS = {
     ConditionKind.FLAPPING: (AlertKind.FLAPPING, Severity.WARN),
     ConditionKind.PHRASE_ONLY: (AlertKind.PHRASE_ONLY, Severity.CRITICAL),
     ConditionKind.STORE_DOWN: (AlertKind.STORE_DOWN, Severity.CRITICAL),
+    ConditionKind.FORBIDDEN: (AlertKind.FORBIDDEN, Severity.WARN),
 }
 SUBJECTS = {FLEET: "fleet", STORE: "Redis"}
 Key = tuple[ConditionKind, str]
@@ -33,21 +35,51 @@ def alert_of(condition: Condition, at: float) -> Alert:
     kind, severity = KINDS[condition.kind]
     subject = SUBJECTS.get(condition.subject, condition.subject)
     model = condition.subject if condition.kind is ConditionKind.FLAPPING else ""
+    if condition.kind is ConditionKind.FORBIDDEN:
+        model = subject.rpartition(" #")[0]
+        # Levels do not know of it: where every endpoint refuses us, the model is out without a move that tells so.
+        severity = Severity.CRITICAL if dict(condition.numbers).get("others") == 0 else severity
     return Alert(kind=kind, subject=subject, severity=severity, at=at, model=model, facts=dict(condition.numbers))
+
+
+def refusals(rests: Rests) -> list[Condition]:
+    """Endpoints that refuse us, as conditions."""
+    return [
+        Condition(
+            kind=ConditionKind.FORBIDDEN,
+            subject=_endpoint(one.model, one.endpoint),
+            numbers=(("status", float(one.status)), ("since", one.at), ("others", float(one.others))),
+        )
+        for one in rests.forbidden()
+    ]
+
+
+def _endpoint(model: str, endpoint: int) -> str:
+    """As people count: the primary is number 1."""
+    return f"{model} #{endpoint + 1}"
 
 
 class ConditionWatch:
     """`once` looks and tells; `run` does so each second until cancelled."""
 
-    def __init__(self, guard: Guard, topology: Callable[[], Topology], desk: AlertDesk, clock: Clock) -> None:
+    def __init__(
+        self,
+        guard: Guard,
+        topology: Callable[[], Topology],
+        desk: AlertDesk,
+        clock: Clock,
+        rests: Rests | None = None,
+    ) -> None:
         """`topology`: the one in force now; a reload may swap it."""
         self._guard, self._topology, self._desk, self._clock = guard, topology, desk, clock
+        self._rests = rests or Rests()
         self._told: dict[Key, bool] = {}
 
     async def once(self) -> None:
         """Raises StoreUnavailable; what was not told yet is told the next time."""
         routes = {route.name: route.candidates for route in self._topology().routes.values()}
-        now_s, holding = self._clock.now_s(), {c.key: c for c in self._guard.conditions(routes)}
+        now_s = self._clock.now_s()
+        holding = {c.key: c for c in (*self._guard.conditions(routes), *refusals(self._rests))}
         for key in self._known() | holding.keys() | self._told.keys():
             holds = key in holding
             if self._told.get(key) is holds:
@@ -63,6 +95,11 @@ class ConditionWatch:
             (ConditionKind.STORE_DOWN, STORE),
             *((ConditionKind.FLAPPING, model) for model in self._guard.models),
             *((ConditionKind.PHRASE_ONLY, route) for route in self._topology().routes),
+            *(
+                (ConditionKind.FORBIDDEN, _endpoint(model.name, at))
+                for model in self._topology().models.values()
+                for at in range(len(model.endpoints))
+            ),
         }
 
     async def run(self) -> None:

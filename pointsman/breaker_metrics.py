@@ -50,6 +50,7 @@ class BreakerCollector(Collector):
         yield CounterMetricFamily("pointsman_resyncs", "Full rewrites of counts", value=guard.resyncs)
         yield CounterMetricFamily("pointsman_counts_refused", "Rows of an impossible time", value=self._counts.refused)
         yield GaugeMetricFamily("pointsman_store_down", "1 while Redis does not answer", value=guard.store_down)
+        yield from self._samples()
         suspect = GaugeMetricFamily("pointsman_detector_suspect", "1 while moves by ratio are held")
         suspect.add_metric((), guard.detector_suspect)
         yield suspect
@@ -67,3 +68,17 @@ class BreakerCollector(Collector):
         lost.add_metric(("feedback", "unknown"), self._feedback.unknown)
         yield lost
         yield GaugeMetricFamily("pointsman_rows_waiting", "Call rows in memory", value=calls.waiting)
+
+    def _samples(self) -> Iterator[Metric]:
+        """What the evaluator found at its last full evaluation; other replicas have nothing to say."""
+        unknown = GaugeMetricFamily(
+            "pointsman_insufficient_sample", "1 while no ratio rule has its minimum sample", labels=("model",)
+        )
+        wanted = GaugeMetricFamily(
+            "pointsman_probes_wanted", "1 while synthetic probes are asked for", labels=("model",)
+        )
+        for model, told in self._guard.explanations.items():
+            unknown.add_metric((model,), told.unknown)
+            wanted.add_metric((model,), told.probes_wanted)
+        yield unknown
+        yield wanted

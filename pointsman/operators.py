@@ -65,7 +65,8 @@ class Operators:
         schedule = schedule_of(service)
         self._app = self._door(service, schedule, await start_telling(service))
         _start_probes(service)
-        conditions = ConditionWatch(service.guard, lambda: service.deps.topology, service.desk, service.clock)
+        deps = service.deps
+        conditions = ConditionWatch(service.guard, lambda: deps.topology, service.desk, service.clock, deps.rests)
         service.background(conditions.run(), "conditions")
         service.background(schedule.run(), "clock jobs")
         self._read_metrics(service, schedule)

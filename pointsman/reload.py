@@ -10,7 +10,6 @@ import hashlib
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +18,10 @@ from pydantic import BaseModel, SecretStr
 
 from base.clock import SystemClock
 from breaker.ports import StoreUnavailable
-from breaker.share import shares
+from breaker.takeover import RouteShares
 from console.config_ports import Configuration, OnDisk, ProcessConfig, Reloaded, Running
 from pointsman.assemble import Service
 from pointsman.settings import Settings, SettingsError, load
-from router.choose import remembered
 from store.redis_config import RedisConfig
 
 log = logging.getLogger("pointsman")
@@ -176,8 +174,9 @@ def take(service: Service, settings: Settings) -> None:
     service.guard.adopt(tuple(topology.models), settings.breaker, settings.keep_last())
     service.gray.adopt(tuple(topology.models))
     service.upstream.adopt(settings.gate)
+    deps.rests.know(topology)
     deps.topology, deps.policy, deps.gate = topology, settings.router, settings.gate
-    deps.shares = remembered(partial(shares, reduced_share=settings.breaker.reduced_share))
+    deps.shares = RouteShares(settings.breaker, service.guard.shed_at, service.clock.now_s)
 
 
 def hash_of(settings: Settings) -> str:

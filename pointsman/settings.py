@@ -86,6 +86,8 @@ class ModelSettings(Part):
     """None: its cost is not counted."""
     retry_statuses: frozenset[Annotated[int, Field(ge=400, le=499)]] = frozenset()
     """Statuses of 400..499 by which this vendor tells of its own failures: another model is asked, and they count."""
+    max_concurrent: Annotated[int | None, Field(ge=1, le=100_000)] = None
+    """Attempts at once in one process; over it another candidate is asked. None: as many as come."""
     logprobs: Logprobs = Logprobs.NEVER
     """Which calls are asked for probabilities; needs the capability of that name."""
 
@@ -338,6 +340,7 @@ def _model(name: str, settings: ModelSettings) -> Model:
         logprobs=settings.logprobs,
         price=Price(**settings.price.model_dump()) if settings.price is not None else None,
         retry_statuses=settings.retry_statuses,
+        max_concurrent=settings.max_concurrent,
     )
 
 

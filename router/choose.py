@@ -7,9 +7,7 @@ Out: a model's name, or None when nobody may take traffic.
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import lru_cache
 from random import Random
-from types import MappingProxyType
 
 from base.ids import short_hash
 from breaker.levels import Level
@@ -59,17 +57,3 @@ def stuck_to(session: str, able: Sequence[tuple[str, float]]) -> str:
         return -share / math.log(drawn)
 
     return max(able, key=lambda one: (score(*one), one[0]))[0]
-
-
-def remembered(shares: Shares) -> Shares:
-    """The same shares, worked out once for each standing of a route: levels move by the minute, requests come by the hundred."""
-
-    @lru_cache(maxsize=1024)
-    def known(candidates: tuple[Candidate, ...], standing: tuple[Level | None, ...]) -> Mapping[str, float]:
-        levels = {c.model: level for c, level in zip(candidates, standing, strict=True) if level is not None}
-        return MappingProxyType(dict(shares(candidates, levels)))
-
-    def asked(candidates: Sequence[Candidate], levels: Mapping[str, Level]) -> Mapping[str, float]:
-        return known(tuple(candidates), tuple(levels.get(c.model) for c in candidates))
-
-    return asked

@@ -13,25 +13,13 @@ from router.auth import Keys
 from router.choose import Shares
 from router.ladder import Step
 from router.limits import Limits
+from router.load import Load
 from router.metrics import RouterMetrics
 from router.policy import RouterPolicy
 from router.ports import BreakerGuard, CallLog, FeedbackLog, GraySplits, Models, Permit, Traces
+from router.rests import Rests
 from router.switchboard import Switchboard
 from router.topology import Model, Topology
-
-
-class Rests:
-    """Endpoints that must not be called for a while: forbidden to us, or asked to wait. Kept in this process only."""
-
-    def __init__(self) -> None:
-        self._until: dict[tuple[str, int], float] = {}
-
-    def rest(self, model: str, endpoint: int, until_s: float) -> None:
-        """Never shortens a rest: calls that were under way may come back later with a shorter wait."""
-        self._until[(model, endpoint)] = max(until_s, self.until(model, endpoint))
-
-    def until(self, model: str, endpoint: int) -> float:
-        return self._until.get((model, endpoint), 0.0)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -54,6 +42,7 @@ class Deps:
     """By which replies are guarded; the models' side obeys the same."""
     metrics: RouterMetrics = field(default_factory=RouterMetrics)
     rests: Rests = field(default_factory=Rests)
+    load: Load = field(default_factory=Load)
     gray: GraySplits | None = None
     """Releases under way; None: there are none in this process."""
     validators: tuple[Validator, ...] = ()

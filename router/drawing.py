@@ -3,8 +3,9 @@
 Decides; reads levels and rests from memory, chance is handed in.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import replace
 
 from base.faults import Fault
 from breaker.levels import Level
@@ -51,6 +52,8 @@ def _drawn(
         endpoint = awake(deps, model)
         if endpoint is not None:
             return model, endpoint
+        if deps.load.full(model):
+            deps.metrics.at_cap.labels(name).inc()
         passed.add(name)
 
 
@@ -98,6 +101,19 @@ def rest_s(deps: Deps, route: Route, left_s: float) -> float | None:
     return soonest if soonest is not None and soonest < left_s - deps.policy.min_attempt_s else None
 
 
+def counted(deps: Deps, rung: Rung) -> Rung:
+    """The rung, that takes one of its model's places for the time of its attempt, where these are limited."""
+    if rung.model.max_concurrent is None:
+        return rung
+    return replace(rung, scope=_in_its_place(deps.load.slot(rung.model), rung.scope))
+
+
+@contextmanager
+def _in_its_place(place: AbstractContextManager[None], scope: AbstractContextManager[object]) -> Iterator[None]:
+    with place, scope:
+        yield
+
+
 def _failed_tiers(deps: Deps, route: Route, tried: Sequence[Tried]) -> frozenset[int]:
     """Before the last change of model: the priorities already tried, so that one large tier cannot use up them all."""
     if not tried or switches(tried) + 1 < deps.policy.max_switches:
@@ -107,6 +123,8 @@ def _failed_tiers(deps: Deps, route: Route, tried: Sequence[Tried]) -> frozenset
 
 
 def awake(deps: Deps, model: Model) -> int | None:
-    """The model's first endpoint that does not rest."""
+    """The model's first endpoint that does not rest; None also while as many attempts are under way as it may have."""
+    if deps.load.full(model):
+        return None
     now, rests = deps.clock.now_s(), deps.rests
     return next((i for i in range(len(model.endpoints)) if rests.until(model.name, i) <= now), None)

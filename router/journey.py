@@ -23,12 +23,13 @@ from router.backoff import pause_s
 from router.budget import warning_of
 from router.calling import asked_of, call_of, differing, timeouts_of, wants_logprobs
 from router.context import restated_before
-from router.deps import Answer, Deps, Rests, Rung
+from router.deps import Answer, Deps, Rung
 from router.formed import formed
 from router.gray import under_release
 from router.ladder import OUT_OF_SERVICE, Step, Tried, next_step
 from router.observing import as_vendor_means, observed
 from router.recipes import safe_defaults
+from router.rests import RestReason, Rests
 from router.rows import call_row, failed_reply, handed_over
 from router.spans import spans_of
 from router.tale import Tale
@@ -57,6 +58,10 @@ class Journey(Tale):
 
     def next_rung(self, *, rested: bool = False) -> Rung | None:
         """Return the next attempt to make; None when the ladder has ended. `rested`: who was to be left alone may be back."""
+        rung = self._next_rung(rested=rested)
+        return drawing.counted(self.deps, rung) if rung is not None else None
+
+    def _next_rung(self, *, rested: bool) -> Rung | None:
         if self._switch is SwitchMode.PHRASE_ONLY or self._retried_enough():
             return None
         deps, route, tried = self.deps, self.route, self.tried
@@ -235,11 +240,14 @@ class Journey(Tale):
         handed_over(deps.calls.add_failed, row, deps.metrics)
 
     def _rest(self, rung: Rung, attempt: Attempt) -> None:
-        """An endpoint that is forbidden to us, or asked us to wait, is left alone for a while."""
+        """An endpoint that is forbidden to us, or asked us to wait, is left alone for a while: by the whole fleet."""
+        deps, name, now_s = self.deps, rung.model.name, self.deps.clock.now_s()
         if attempt.fault not in OUT_OF_SERVICE:
+            deps.rests.answered(name, rung.endpoint, now_s - attempt.elapsed_s)
             return
-        deps, rests_s = self.deps, min(attempt.retry_after_s or 0.0, LONGEST_REST_S)
+        reason, rests_s = RestReason.RATE_LIMITED, min(attempt.retry_after_s or 0.0, LONGEST_REST_S)
         if attempt.fault is Fault.FORBIDDEN:
-            rests_s = deps.policy.forbidden_rest_s
-        if rests_s:
-            deps.rests.rest(rung.model.name, rung.endpoint, deps.clock.now_s() + rests_s)
+            reason, rests_s = RestReason.FORBIDDEN, deps.policy.forbidden_rest_s
+        if rests_s or reason is RestReason.FORBIDDEN:
+            until = now_s + rests_s
+            deps.rests.rest(name, rung.endpoint, until, reason=reason, at=now_s, status=attempt.status or 0)

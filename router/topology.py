@@ -45,6 +45,8 @@ class Model:
     """Of 400..499: statuses by which this vendor tells of its own failures, not of the caller's mistakes."""
     logprobs: Logprobs = Logprobs.NEVER
     """They multiply what a stream costs."""
+    max_concurrent: int | None = None
+    """Attempts at once in one process; over it another candidate is asked. None: as many as come."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

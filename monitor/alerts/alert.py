@@ -36,6 +36,7 @@ class AlertKind(StrEnum):
     JOB_MISSED = "job_missed"  # a clock job did not run, or failed
     ROBOT_BROKEN = "robot_broken"  # a channel refuses us
     STORE_DOWN = "store_down"
+    FORBIDDEN = "forbidden"  # a vendor refuses our key, account or model name
     HEARTBEAT = "heartbeat"  # the pipe is alive
     DIGEST = "digest"  # what the budgets held back
     TEST = "test"

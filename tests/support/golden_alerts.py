@@ -134,6 +134,10 @@ ALERTS: dict[str, Alert] = {
     ),
     "robot_broken": found(AlertKind.ROBOT_BROKEN, "wecom", model="", channel="wecom", detail="errcode 93000"),
     "store_down": found(AlertKind.STORE_DOWN, "redis", Severity.CRITICAL, model="", since=AT - 12),
+    "forbidden": found(AlertKind.FORBIDDEN, "acme/large #1", model=MODEL, status=401.0, since=AT - 3, others=1.0),
+    "forbidden_all": found(
+        AlertKind.FORBIDDEN, "acme/large #1", Severity.CRITICAL, model=MODEL, status=402.0, since=AT - 3, others=0.0
+    ),
     "heartbeat": found(
         AlertKind.HEARTBEAT,
         "pipe",

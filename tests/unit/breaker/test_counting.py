@@ -150,3 +150,39 @@ def test_only_bad_replies_are_worth_a_look_while_the_store_is_gone() -> None:
     note(counters, outcome=Outcome.FAILED)
     assert counters.had_bad("m", T0 + 60)
     assert not counters.had_bad("m", T0 + 131 * 60)
+
+
+def test_a_row_of_hard_failures_counts_from_the_last_success_and_not_from_before_a_recovery() -> None:
+    counters = LocalCounters("a")
+    note(counters, T0)
+    for second in (8.0, 9.0, 10.0, 11.0, 12.0):
+        note(counters, T0 + second, outcome=Outcome.FAILED, fault=Fault.SERVER_ERROR)
+    row = counters.streak("m")
+    assert row is not None
+    assert (row.failures, row.first_at, row.last_at, row.quiet_since) == (5, T0 + 8, T0 + 12, T0)
+    since = counters.streak("m", since=T0 + 11.5)
+    assert since is not None
+    assert since.failures == 1, "another replica's probes have proved the model since: one failure is no row"
+    assert counters.streak("m", since=T0 + 13) is None
+    note(counters, T0 + 14)
+    assert counters.streak("m") is None
+
+
+def test_a_row_without_any_success_counts_from_its_first_failure_however_long_it_gets() -> None:
+    counters = LocalCounters("a")
+    for tenth in range(300):
+        note(counters, T0 + tenth / 10, outcome=Outcome.FAILED, fault=Fault.TIMEOUT_CONNECT)
+    row = counters.streak("m")
+    assert row is not None
+    assert (row.quiet_since, row.failures >= 5) == (T0, True)
+
+
+def test_many_different_loops_in_one_bucket_take_bounded_room_and_all_count_as_bad() -> None:
+    counters = LocalCounters("a")
+    for number in range(500):
+        verdict = dataclasses.replace(LOOP, fingerprint=number)
+        note(counters, outcome=Outcome.DEGENERATE, fault=Fault.REPETITION, verdict=verdict, session=f"s{number}")
+    (bucket,) = counters.dirty()[1]
+    assert len(bucket.loops) <= 65
+    assert sum(bucket.loops.values()) == 500
+    assert all(len(who) <= 64 for who in bucket.loop_sessions.values())

@@ -20,10 +20,10 @@ from breaker.machine import next_snapshot
 from breaker.outcome import Outcome
 from breaker.policy import BreakerPolicy
 from breaker.ports import ProbeTally, StoreUnavailable
-from breaker.seen import KEPT_MIN, Seen
+from breaker.seen import Seen
 from breaker.share import RouteCandidate, phrase_only, shares
 from breaker.snapshot import Snapshot
-from breaker.window import Counts, FastRow, MinuteRow
+from breaker.window import KEPT_MIN, Counts, FastRow, MinuteRow
 from store.memory import MemoryCounts
 from tests.support.clock import ManualClock
 from tests.support.counters import note_one

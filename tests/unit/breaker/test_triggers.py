@@ -1,6 +1,7 @@
 """Each rule at its lines and minima, and the tests behind them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -234,3 +235,30 @@ def test_each_rule_has_its_own_reason() -> None:
     decided = {reading.reason for reading in read_all(over(), POLICY)}
     assert Reason.SCENE in decided
     assert len(decided) == 12
+
+
+def test_of_a_burst_half_an_hour_ago_only_the_replies_among_the_last_thirty_decide() -> None:
+    quiet = [(1, 0)] * 29
+    (reading,) = (r for r in read_all(over([(25, 25), *quiet]), POLICY) if r.reason is Reason.LOW_TRAFFIC_30)
+    assert (reading.n, reading.known, reading.fired) == (30, True, False)
+    assert reading.value == pytest.approx(1 / 30)
+    (reading,) = (r for r in read_all(over([(1, 1), (1, 0)] * 15), POLICY) if r.reason is Reason.LOW_TRAFFIC_30)
+    assert (reading.value, reading.fired) == (0.5, True)
+
+
+@pytest.mark.parametrize(
+    "counts, fires",
+    [
+        pytest.param([(60, 10)], False, id="a minute of a true 10 % may look like 16 %"),
+        pytest.param([(60, 36)], True, id="60 % is no chance"),
+        pytest.param([(60, 10)] * 5, True, id="nor is 16 % for five minutes"),
+        pytest.param([(10, 1)] * 29 + [(60, 22)], True, id="the window is whole: the line alone decides"),
+    ],
+)
+def test_after_a_step_down_a_short_window_must_be_more_than_chance(counts: list[tuple[int, int]], fires: bool) -> None:
+    view = replace(over(counts, watermark=T0), stepped_down=True)
+    (reading,) = (r for r in read_all(view, POLICY) if r.reason is Reason.RATIO_30M)
+    assert reading.known
+    assert reading.fired is fires
+    (plain,) = (r for r in read_all(replace(view, stepped_down=False), POLICY) if r.reason is Reason.RATIO_30M)
+    assert plain.fired, "after a reset, or at the start, the line alone decides"
