@@ -251,8 +251,8 @@ def test_of_a_burst_half_an_hour_ago_only_the_replies_among_the_last_thirty_deci
     [
         pytest.param([(60, 10)], False, id="a minute of a true 10 % may look like 16 %"),
         pytest.param([(60, 36)], True, id="60 % is no chance"),
-        pytest.param([(60, 10)] * 5, True, id="nor is 16 % for five minutes"),
-        pytest.param([(10, 1)] * 29 + [(60, 22)], True, id="the window is whole: the line alone decides"),
+        pytest.param([(60, 10)] * 8, True, id="nor is 16 % for eight minutes"),
+        pytest.param([(10, 1)] * 29 + [(60, 25)], True, id="the window is whole: the line alone decides"),
     ],
 )
 def test_after_a_step_down_a_short_window_must_be_more_than_chance(counts: list[tuple[int, int]], fires: bool) -> None:
