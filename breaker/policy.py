@@ -41,10 +41,6 @@ class BreakerPolicy(BaseModel):
     reduce_dwell_s: Seconds = 1_800.0  # "30 min watched"
     reduced_share: Ratio = 0.10  # of the route's traffic; the user's document: 40 % -> 10 %
 
-    short_window_chance: Chance = (
-        0.01  # after a step down, until a window is whole again: so rare by chance at the clear line
-    )
-
     # L3 by ratio: "25 % for 15 min on end"
     open_ratio: Ratio = 0.25
     rolling_window_min: Minutes = 5
@@ -77,6 +73,9 @@ class BreakerPolicy(BaseModel):
     trend_growth: Annotated[float, Field(ge=1, le=100)] = 1.5
     trend_dip: Ratio = 0.8  # a bucket below this part of the running maximum is a fall
     trend_min_repeats: Sample = 20
+    trend_chance: Chance = (
+        0.05  # that the later half is no worse than the earlier: without it a steady 2 % "rises" twice a day
+    )
 
     # hard failures: a dead vendor is out within seconds
     hard_window_s: Seconds = 30.0

@@ -49,8 +49,6 @@ class View:
     """Running (n, k) before each minute from `first` on and after the last one; empty when no minute was seen."""
     fast: tuple[FastRow, ...]
     evidence: tuple[Evidence, ...]
-    stepped_down: bool = False
-    """The watermark is a step down on good evidence: what is read off few minutes after it must be more than chance."""
 
     def at(self, minute: int) -> Tally:
         return self.by_minute.get(minute, Tally())
@@ -78,10 +76,10 @@ def last_complete_minute(now_s: float, grace_s: float) -> int:
 
 def view_of(here: Snapshot, seen: Seen, policy: BreakerPolicy, now_s: float) -> View:
     """Cut `seen` to what a decision about the model of `here` may look at."""
-    return look(seen, watermark=here.watermark, now_s=now_s, grace_s=policy.grace_s, stepped_down=here.stepped_down)
+    return look(seen, watermark=here.watermark, now_s=now_s, grace_s=policy.grace_s)
 
 
-def look(seen: Seen, *, watermark: float, now_s: float, grace_s: float, stepped_down: bool = False) -> View:
+def look(seen: Seen, *, watermark: float, now_s: float, grace_s: float) -> View:
     """Cut `seen` to the windows a decision at `now_s` may use."""
     last = last_complete_minute(now_s, grace_s)
     # A minute that holds the watermark also holds events from before it, so it is left out whole.
@@ -101,7 +99,6 @@ def look(seen: Seen, *, watermark: float, now_s: float, grace_s: float, stepped_
         sums=_running_sums(by_minute, first, last),
         fast=fast,
         evidence=tuple(live.values()),
-        stepped_down=stepped_down,
     )
 
 

@@ -73,11 +73,6 @@ class Snapshot:
                 return move.at
         return 0.0
 
-    @property
-    def stepped_down(self) -> bool:
-        """Whether the watermark was set by a step down because the rate had fallen, and not by probes or an operator."""
-        return any(t.at == self.watermark and Reason.CLEARED in t.reasons for t in self.transitions)
-
     def changed(self, **fields: object) -> "Snapshot":
         """The next document: the given fields, one epoch on."""
         return replace(self, epoch=self.epoch + 1, **fields)  # type: ignore[arg-type]

@@ -16,6 +16,8 @@ from router.deps import Deps, Rung
 from router.ladder import Step, Tried, switches
 from router.topology import Model, Route
 
+LOOK_AGAIN_S = 0.5
+
 
 def draw(
     deps: Deps, route: Route, tried: Sequence[Tried], levels: Mapping[str, Level], session: str = ""
@@ -74,18 +76,25 @@ def others_left(deps: Deps, route: Route, passed: Collection[str], levels: Mappi
     )
 
 
-def by_permit(deps: Deps, route: Route, levels: Mapping[str, Level]) -> Rung | None:
-    """With a small chance, a recovering model that grants a permit."""
+def by_permit(deps: Deps, route: Route, levels: Mapping[str, Level], *, waited: bool = False) -> Rung | None:
+    """A recovering model that grants a permit: with a small chance, or for a request that nobody else can answer.
+
+    `waited`: it has waited for one of them to come back.
+    """
     recovering = [c.model for c in route.candidates if levels.get(c.model) is Level.RECOVERING]
-    if not recovering or deps.rng.random() >= deps.policy.live_permit_ratio:
+    if not recovering or (not waited and deps.rng.random() >= deps.policy.live_permit_ratio):
         return None
-    model = deps.topology.models[deps.rng.choice(recovering)]
-    scope = ExitStack()
-    permit = scope.enter_context(deps.guard.permit(model.name, live=True))
-    if permit is None:
+    for name in deps.rng.sample(recovering, len(recovering)):
+        model = deps.topology.models[name]
+        endpoint = awake(deps, model)
+        if endpoint is None:
+            continue
+        scope = ExitStack()
+        permit = scope.enter_context(deps.guard.permit(name, live=True))
+        if permit is not None:
+            return Rung(model=model, endpoint=endpoint, step=Step.SWITCH, last=waited, permit=permit, scope=scope)
         scope.close()
-        return None
-    return Rung(model=model, endpoint=0, step=Step.SWITCH, last=False, permit=permit, scope=scope)
+    return None
 
 
 def rest_s(deps: Deps, route: Route, left_s: float) -> float | None:
@@ -98,6 +107,21 @@ def rest_s(deps: Deps, route: Route, left_s: float) -> float | None:
         for endpoint in range(len(deps.topology.models[c.model].endpoints))
     ]
     soonest = min((w for w in waits if w > 0), default=None)
+    return soonest if soonest is not None and soonest < left_s - deps.policy.min_attempt_s else None
+
+
+def return_s(deps: Deps, route: Route, left_s: float) -> float | None:
+    """How long to wait until an open model of the route may be asked by permit; None: not inside the deadline."""
+    levels, now = deps.guard.levels(), deps.clock.now_s()
+    waits = []
+    for c in route.candidates:
+        level = levels.get(c.model)
+        if level is Level.RECOVERING:
+            waits.append(LOOK_AGAIN_S)
+        elif level is Level.OPEN and (until := deps.guard.snapshot(c.model).until) > 0.0:
+            # Whoever evaluates lets it recover within a second or two, and permits have to be leased.
+            waits.append(max(until - now, LOOK_AGAIN_S))
+    soonest = min(waits, default=None)
     return soonest if soonest is not None and soonest < left_s - deps.policy.min_attempt_s else None
 
 

@@ -69,6 +69,8 @@ class Journey(Tale):
         if not tried and (recovering := drawing.by_permit(deps, route, levels)) is not None:
             return recovering
         drawn = drawing.draw(deps, route, [] if rested else tried, levels, self.request.session)
+        if rested and drawn is None:
+            return drawing.by_permit(deps, route, levels, waited=True)
         here = tried[-1] if tried else None
         model = deps.topology.models[here.model] if here else None
         step = next_step(
@@ -102,16 +104,22 @@ class Journey(Tale):
         return bool(self.tried) and not self.splicing and self.tried[-1].attempt.fault is Fault.REPETITION
 
     def rest_s(self) -> float | None:
-        """Return how long to wait until a resting endpoint of a usable model returns; None: not inside the deadline.
+        """Return how long to wait until a model of the route may be asked again; None: not inside the deadline.
 
-        After attempts it is worth waiting only where all asked us to come back, and where no phrase answers at once.
+        That is a resting endpoint of a usable model, or an open model whose cool-down ends. Where a phrase answers at
+        once nobody waits for an open model, nor after attempts; after those only where all asked us to come back or
+        failed hard, and nothing was sent.
         """
-        if self.tried:
-            told = {t.attempt.fault for t in self.tried}
-            phrase = self.route.phrases and self.route.when_down is WhenDown.PHRASE and self.request.fallback_allowed
-            if told != {Fault.RATE_LIMITED} or phrase or len(self.tried) >= self.deps.policy.max_attempts:
-                return None
-        return drawing.rest_s(self.deps, self.route, self.left_s())
+        deps, told = self.deps, {t.attempt.fault for t in self.tried}
+        if self._switch is SwitchMode.PHRASE_ONLY or len(self.tried) >= deps.policy.max_attempts or self.splicing:
+            return None
+        phrase = self.route.phrases and self.route.when_down is WhenDown.PHRASE and self.request.fallback_allowed
+        waits = []
+        if not told or (told == {Fault.RATE_LIMITED} and not phrase):
+            waits.append(drawing.rest_s(deps, self.route, self.left_s()))
+        if not phrase and told <= OUT_OF_SERVICE:
+            waits.append(drawing.return_s(deps, self.route, self.left_s()))
+        return min((wait_s for wait_s in waits if wait_s is not None), default=None)
 
     def pause_s(self, rung: Rung) -> float:
         """Return how long to wait before `rung` is asked, because its vendor was too busy."""

@@ -33,14 +33,15 @@ async def serve_whole(journey: Journey) -> Answer:
 
 
 async def next_rung(journey: Journey) -> Rung | None:
-    """Return the next rung; when all endpoints only rest, wait for the first inside the deadline.
+    """Return the next rung; when all endpoints only rest, or all models cool down, wait for the first inside the deadline.
 
     Also gives a vendor that has too much to do the pause before it is asked again.
     """
     rung = journey.next_rung()
-    if rung is None and (wait_s := journey.rest_s()) is not None:
+    while rung is None and (wait_s := journey.rest_s()) is not None:
         await journey.deps.clock.sleep(wait_s)
-        return journey.next_rung(rested=True)
+        if (rung := journey.next_rung(rested=True)) is not None:
+            return rung
     if rung is not None and journey.tried and (pause_s := journey.pause_s(rung)) > 0:
         await journey.deps.clock.sleep(pause_s)
     return rung

@@ -1,10 +1,16 @@
-"""L2: loop errors keep rising and do not fall: Mann-Kendall over the last six 5-minute buckets."""
+"""L2: loop errors keep rising and do not fall: Mann-Kendall over the last six 5-minute buckets.
+
+Buckets are those of the clock, so that each row of six is looked at once: read off sliding buckets every minute, a steady
+2 % at 60 replies a minute "rises" five times a day. Even so it does twice a day by the four conditions alone; that the
+later half is worse beyond chance leaves 0.4 (simulated, docs/breaker.md, Flapping).
+"""
 
 from collections.abc import Sequence
 
 from breaker.levels import Level, Reason
 from breaker.policy import BreakerPolicy
-from breaker.seen import View
+from breaker.seen import Tally, View
+from breaker.triggers.periods import growth_chance
 from breaker.triggers.reading import EXACT, Reading
 
 
@@ -25,16 +31,24 @@ def never_falls(series: Sequence[float], dip: float) -> bool:
     return True
 
 
+def _sum(buckets: Sequence[Tally]) -> Tally:
+    return Tally(sum(b.n for b in buckets), sum(b.k for b in buckets))
+
+
 def trend(view: View, policy: BreakerPolicy) -> Reading:
     """Rates per 1,000 replies; a bucket without a reply makes the trend unknown."""
     size, count = policy.trend_bucket_min, policy.trend_buckets
-    whole = view.last - size * count + 1 >= view.first
-    buckets = [view.window(size, ending=view.last - size * back) for back in range(count - 1, -1, -1)]
+    last = view.last - (view.last + 1) % size
+    whole = last - size * count + 1 >= view.first
+    buckets = [view.window(size, ending=last - size * back) for back in range(count - 1, -1, -1)]
     rates = [1_000.0 * bucket.ratio for bucket in buckets]
     errors = sum(bucket.k for bucket in buckets)
     known = whole and all(bucket.n for bucket in buckets) and errors >= policy.trend_min_repeats
     score = mann_kendall(rates)
     rises = score >= policy.trend_score and rates[-1] >= policy.trend_growth * rates[0] - EXACT
+    fires = known and rises and never_falls(rates, policy.trend_dip)
+    half = count // 2
+    by_chance = growth_chance(_sum(buckets[count - half :]), _sum(buckets[:half])) if fires else 1.0
     return Reading(
         reason=Reason.TREND,
         level=Level.REDUCED,
@@ -43,6 +57,6 @@ def trend(view: View, policy: BreakerPolicy) -> Reading:
         n=errors,
         minimum=policy.trend_min_repeats,
         known=known,
-        fired=known and rises and never_falls(rates, policy.trend_dip),
+        fired=fires and by_chance < policy.trend_chance,
         numbers=(("score", score), ("first_per_1000", rates[0]), ("last_per_1000", rates[-1]), ("errors", errors)),
     )

@@ -6,6 +6,7 @@ from breaker.ports import StoreUnavailable
 from breaker.share import RouteCandidate
 from monitor.alerts.alert import Alert, AlertKind, Severity
 from pointsman.breaker_alerts import ConditionWatch
+from router.rests import RestReason, Rests
 from router.topology import Model, Route, Topology
 from store.memory_desk import MemoryDesk
 from tests.support.memory_fleet import Fleet, talk
@@ -116,3 +117,20 @@ async def test_a_desk_that_is_away_is_told_later() -> None:
         desk.away = False
     await watch.once()
     assert len(desk.open) == 1
+
+
+async def test_an_endpoint_that_refuses_us_is_told_once_and_resolved_when_it_answers() -> None:
+    fleet, desk, rests = Fleet(MODELS), Desk(), Rests()
+    rests.know(topology())
+    watch = ConditionWatch(fleet.replica(), topology, desk, fleet.clock, rests)
+    now_s = fleet.clock.now_s()
+    rests.rest("b", 0, now_s + 300, reason=RestReason.FORBIDDEN, at=now_s, status=401)
+    rests.rest("c", 0, now_s + 30)  # told to wait: nothing to mend
+    for _ in range(2):
+        await watch.once()
+    assert [(a.kind, a.subject, a.model, a.severity) for a in desk.fired] == [
+        (AlertKind.FORBIDDEN, "b #1", "b", Severity.CRITICAL)  # no other endpoint of it is left
+    ]
+    rests.answered("b", 0, now_s + 301)
+    await watch.once()
+    assert desk.open == []

@@ -4,8 +4,8 @@ from collections import Counter
 from dataclasses import replace
 
 from breaker.levels import Level
-from router.deps import Rests
 from router.drawing import draw
+from router.rests import Rests
 from router.topology import Candidate, Route
 from tests.support.router_world import World
 

@@ -1,6 +1,7 @@
 """One request, one whole answer: the ladder at work over scripted models."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -100,9 +101,9 @@ async def test_models_that_all_failed_hard_give_an_honest_503_where_the_route_sa
 
 async def test_a_route_whose_models_are_all_open_makes_no_call() -> None:
     world = World(levels=dict.fromkeys("abc", Level.OPEN), when_down=WhenDown.ERROR)
-    world.guard.until = {"b": world.clock.now_s() + 42.0}
+    world.guard.until = {"b": world.clock.now_s() + 142.0}
     response = await world.ask()
-    assert (response.status_code, response.headers["retry-after"]) == (503, "42")
+    assert (response.status_code, response.headers["retry-after"]) == (503, "142")
     assert world.asked == []
 
 
@@ -259,3 +260,67 @@ async def test_a_model_that_asks_to_wait_again_and_again_is_asked_four_times() -
         await world.clock.advance(2.1)
     response = await asking
     assert (response.status_code, response.headers["retry-after"], world.asked) == (503, "2", ["a"] * 4)
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_a_request_waits_for_the_open_model_that_returns_inside_its_deadline_and_asks_it_by_permit(
+    stream: bool,
+) -> None:
+    world = World(levels=dict.fromkeys("abc", Level.OPEN), when_down=WhenDown.ERROR)
+    world.guard.until = {"b": world.clock.now_s() + 42.0}
+    asking = asyncio.create_task(world.ask(stream=stream))
+    await until(lambda: world.clock.sleeping)
+    await world.clock.advance(41.9)
+    assert (world.asked, asking.done()) == ([], False)
+    world.guard.at["b"] = Level.RECOVERING
+    await world.clock.advance(0.2)
+    assert (world.asked, asking.done()) == ([], False), "no permit yet"
+    world.guard.grants = FakePermit()
+    await world.clock.advance(1.0)
+    response = await asking
+    assert (response.status_code, world.asked, world.guard.grants.settled) == (200, ["b"], [True])
+
+
+async def test_nobody_waits_for_an_open_model_where_a_phrase_answers_at_once() -> None:
+    world = World(levels=dict.fromkeys("abc", Level.OPEN))
+    world.guard.until = {"b": world.clock.now_s() + 2.0}
+    response = await world.ask()
+    assert (response.headers["x-pointsman-fallback"], world.clock.sleeping) == ("phrase", 0)
+
+
+async def test_who_waits_in_vain_is_told_so_before_the_deadline_ends() -> None:
+    world = World(levels=dict.fromkeys("abc", Level.OPEN), when_down=WhenDown.ERROR, deadline_s=10.0)
+    world.guard.until = {"b": world.clock.now_s() + 2.0}
+    asking = asyncio.create_task(world.ask())
+    await until(lambda: world.clock.sleeping)
+    world.guard.at["b"] = Level.RECOVERING
+    await world.clock.advance(10.0)
+    assert ((await asking).status_code, world.asked) == (503, [])
+
+
+async def test_over_its_cap_of_attempts_a_model_is_passed_over_and_asked_again_when_one_has_ended() -> None:
+    world = World({"a": [Says(hang=True)]}, spares=())
+    models = world.deps.topology.models
+    models["a"] = replace(models["a"], max_concurrent=1)  # type: ignore[index]
+    hanging = asyncio.create_task(world.ask())
+    await until(lambda: world.asked)
+    assert (await world.ask()).headers["x-pointsman-model"] == "b"
+    assert world.asked == ["a", "b"]
+    hanging.cancel()
+    await asyncio.gather(hanging, return_exceptions=True)
+    world.models.scripts["a"].append(Says())
+    world.models.scripts["a"].popleft()
+    assert (await world.ask()).headers["x-pointsman-model"] == "a"
+    assert world.deps.load.under_way("a") == 0
+
+
+async def test_when_every_model_is_at_its_cap_the_client_is_told_to_come_back() -> None:
+    world = World({"a": [Says(hang=True)]}, names=("a",), spares=(), when_down=WhenDown.ERROR)
+    models = world.deps.topology.models
+    models["a"] = replace(models["a"], max_concurrent=1)  # type: ignore[index]
+    hanging = asyncio.create_task(world.ask())
+    await until(lambda: world.asked)
+    response = await world.ask()
+    assert (response.status_code, response.headers["retry-after"], world.asked) == (503, "5", ["a"])
+    hanging.cancel()
+    await asyncio.gather(hanging, return_exceptions=True)
