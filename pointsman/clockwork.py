@@ -11,6 +11,7 @@ from typing import Any
 
 from base.clock import Clock
 from console.jobs_api import ClockJobs
+from monitor.alerts.removed import Named, end_removed
 from monitor.feedback_watch import FeedbackWatch
 from monitor.jobs import Job, JobRun, Run, Tick
 from monitor.schedule import Schedule, told
@@ -23,23 +24,26 @@ from pointsman.telling import heartbeat
 from pointsman.watchwork import hourly_watch
 from store.redis_folding import RedisFolding
 from store.sql_jobs import SqlJobs
+from store.sql_notices import SqlNotices
 from store.sql_retention import SqlRetention
 
 log = logging.getLogger("pointsman")
+REMOVED_S = 60.0
 
 
 def schedule_of(service: Service) -> Schedule:
     """The clock jobs of this service; `run` it in the background."""
     # One for both: the day that is closed while complaints burst must not take the burst for over.
     complaints = feedbackwork.feedback_watch(service)
+    jobs = jobs_of(service, complaints)
     return Schedule(
-        jobs_of(service, complaints),
+        jobs,
         service.lease,
         SqlJobs(service.engine),
         service.boot_id,
         service.clock,
         service.desk,
-        ticks_of(service, complaints),
+        ticks_of(service, complaints, named_of(service, jobs)),
         service.counts,
     )
 
@@ -58,13 +62,30 @@ def jobs_of(service: Service, complaints: FeedbackWatch) -> Sequence[Job]:
     )
 
 
-def ticks_of(service: Service, complaints: FeedbackWatch) -> Sequence[Tick]:
+def ticks_of(service: Service, complaints: FeedbackWatch, named: Named) -> Sequence[Tick]:
     """What the leader repeats."""
     folding = RedisFolding(service.link, service.clock, lambda: service.guard.models)
+    notices = SqlNotices(service.engine)
     return (
         Tick(name="gray", every_s=graywork.TICK_S, work=graywork.gray_keeper(service).tick),
         Tick(name="complaints", every_s=feedbackwork.TICK_S, work=lambda _fence: complaints.tick()),
+        Tick(
+            name="removed",
+            every_s=REMOVED_S,
+            work=lambda _fence: end_removed(notices, service.desk, named, service.clock),
+        ),
         Tick(name="folding", every_s=60.0, work=lambda _fence: folding.fold()),
+    )
+
+
+def named_of(service: Service, jobs: Sequence[Job]) -> Named:
+    """What the settings in force name."""
+    topology = service.deps.topology
+    return Named(
+        models=tuple(topology.models),
+        routes=tuple(topology.routes),
+        channels=[channel.name for channel in service.settings.alerts.all_channels()],
+        jobs=[job.name for job in jobs],
     )
 
 

@@ -13,10 +13,12 @@ from breaker.ports import StoreUnavailable
 from breaker.snapshot import Transition
 from monitor.alerts.alert import AlertKind, Severity
 from monitor.alerts.decide import Group, Notice, Why
+from monitor.alerts.removed import Named, end_removed
 from monitor.alerts.routing import Rule
 from store.memory import MemoryLease
 from store.migrate import upgrade
 from store.sql_link import open_engine
+from store.sql_notices import SqlNotices
 from store.sql_transitions import SqlTransitions
 from store.tables import alert_outbox, failed_reply
 from tests.support.clock import ManualClock
@@ -62,6 +64,26 @@ async def test_row_51_one_firing_and_one_resolved_with_a_restart_in_between(engi
     assert "31% of 120 replies, line 25%" in first
     assert "healthy again" in last
     assert "Over after 1 min 30 s; worst 31% of 120 replies." in last
+
+
+async def test_a_model_that_was_taken_out_of_the_settings_ends_its_incidents_and_says_so_once(
+    engine: AsyncEngine,
+) -> None:
+    async with newsroom(engine, "wecom") as room:
+        await SqlTransitions(engine).append(move(1, Level.HEALTHY, Level.OPEN, AT))
+        await room.desk.fire(alert(AlertKind.HOURLY, subject="b", model="b"))
+        teller = room.teller("one")
+        await room.pass_by(60, teller)
+        named = Named(models=("b",), routes=(), channels=("wecom",), jobs=())
+        for _ in range(2):
+            await end_removed(SqlNotices(engine), room.desk, named, room.clock)
+            await room.pass_by(600, teller)
+        texts = room.robots.texts("wecom")
+    assert [text for text in texts if "acme/large" in text][1:] == [
+        text for text in texts if "removed from the" in text
+    ]
+    assert len(texts) == 3
+    assert [one.model for one in await SqlNotices(engine).waiting()] == ["b"]
 
 
 async def test_row_52_thirty_scenes_and_a_model_that_is_out_are_one_message(sqlite: AsyncEngine) -> None:

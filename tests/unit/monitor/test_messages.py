@@ -89,6 +89,14 @@ def test_a_group_an_escalation_and_a_repeat_are_the_golden_ones(language: Langua
     holds(f"{language}/_digest.md", digest.markdown)
 
 
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_the_end_of_a_model_that_was_removed_does_not_say_that_it_is_well(language: Language) -> None:
+    over = replace(incident(17, ALERTS["transition"]), resolved_at=AT + 3_900)
+    over = replace(over, facts={**over.facts, "removed": "model"})
+    body = body_of(Notice(group=Group(key="g"), why=Why.RESOLVED, at=AT + 3_900, over=(over,)))
+    holds(f"{language}/_removed.over.md", renderer().message(body, language).markdown)
+
+
 def test_every_kind_has_its_golden_message() -> None:
     assert {one.kind for one in ALERTS.values()} == set(AlertKind)
 
