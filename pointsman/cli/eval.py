@@ -217,10 +217,9 @@ def _move(bar: Progress, task: TaskID, progress: Asked, policy: NightlyPolicy) -
 
 
 def _tell(night: Night, policy: NightlyPolicy) -> int:
-    console = Console()
-    console.print(_result_table(night))
+    print_table(_result_table(night))
     if any(found.json.asked for found in night.tallies.values()):
-        console.print(_json_table(night))
+        print_table(_json_table(night))
     if night.run.detail:
         typer.echo(night.run.detail)
     total = sum(found.cost for found in night.tallies.values())
