@@ -42,6 +42,8 @@ log = logging.getLogger(__name__)
 LEASE_NAME = "breaker-evaluate"
 ADMIN_TRIES = 5
 LEAST_REAL_S = 0.05
+NUDGE_GAP_S = 0.1
+"""Real seconds between two looks by a nudge: a thousand models that move at once are a few looks, not a thousand."""
 FAST_AT_ONCE = 50
 FULL_AT_ONCE = 10
 """Models read and judged together: a few milliseconds, then the event loop is free for requests again."""
@@ -88,6 +90,7 @@ class Guard:
         self.pool = self._leases.pool
         self.callbacks: list[Callable[[Transition], None]] = list(on_transition)
         self._silent_since: float | None = None
+        self._nudged = asyncio.Event()
         self.moves: Counter[tuple[str, Level, bool]] = Counter()
         """Moves up that this replica was the one to write: by model, level, and whether they are obeyed."""
         self.open_cap_hits = 0
@@ -222,6 +225,7 @@ class Guard:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._every(policy.flush_s, self.flush))
                 tasks.create_task(self._every(policy.poll_s, self.poll))
+                tasks.create_task(self._obey_nudges())
                 tasks.create_task(self._every(policy.fast_s, self.evaluate))
                 tasks.create_task(self._every(policy.poll_s, self.lease_permits))
         finally:
@@ -259,6 +263,17 @@ class Guard:
     def _fell_silent(self) -> None:
         if self._silent_since is None:
             self._silent_since = self._server_now()
+
+    def nudge(self) -> None:
+        """Somebody has changed a document: look soon. Losing it changes nothing, the poll sees the same."""
+        self._nudged.set()
+
+    async def _obey_nudges(self) -> None:
+        while True:
+            await self._nudged.wait()
+            self._nudged.clear()
+            await self.attempt(self.poll)
+            await self._clock.sleep(NUDGE_GAP_S / self._clock.real_s(1.0))
 
     async def flush(self) -> None:
         """Write the changed rows. Raises StoreUnavailable; the rows then come again with the next flush."""

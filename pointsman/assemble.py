@@ -38,6 +38,7 @@ from router.spend import share_spend
 from store.migrate import upgrade
 from store.redis_gray import RedisGray
 from store.redis_link import RedisLink, connect
+from store.redis_nudge import Nudges
 from store.redis_rests import RedisRests
 from store.redis_spend import RedisSpend
 from store.redis_states import RedisEvidence, RedisLease, RedisProbes, RedisStates
@@ -150,6 +151,7 @@ async def _assemble(settings: Settings, stack: AsyncExitStack, given: Clock | No
         await guard.poll()
     stack.push_async_callback(guard.close)
     _background(stack, guard.run(), "breaker")
+    _background(stack, Nudges(link.client, local, guard.nudge).run(), "nudges")
 
     gray = GrayBoard(tuple(topology.models), RedisGray(link), clock, guard.levels)
     with contextlib.suppress(StoreUnavailable):

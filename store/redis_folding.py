@@ -6,7 +6,7 @@ are lost rather than doubled. Live flushes are never touched: they reach 15 min 
 Source: BREAKER.md, Redis: fields are folded only for boot ids declared dead, whose later writes are refused.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from base.clock import Clock
@@ -14,7 +14,7 @@ from breaker.ports import StoreUnavailable
 from breaker.window import MINUTE_S
 from store.merge import KEPT_S
 from store.redis_link import RedisLink
-from store.redis_windows import LIVE_S, dead_key, minute_key, writers_key
+from store.redis_windows import KEYS_AT_ONCE, LIVE_S, dead_key, minute_key, writers_key
 
 DEAD_S = 1_800.0
 FOLDED_FROM_S = LIVE_S + 300.0
@@ -37,21 +37,34 @@ class RedisFolding:
         """Raises StoreUnavailable; what was not folded then is folded later."""
         now_s = self._clock.now_s()
         try:
-            for model in self._models():
-                dead = await self._dead(model, now_s)
-                if dead and self._well_since is not None and now_s - self._well_since >= WELL_S:
-                    await self._fold(model, dead, now_s)
+            well = self._well_since is not None and now_s - self._well_since >= WELL_S
+            models = self._models()
+            for start in range(0, len(models), KEYS_AT_ONCE):
+                for model, wrote in (await self._writers(models[start : start + KEYS_AT_ONCE])).items():
+                    dead = sorted(boot for boot, at in wrote.items() if at < now_s - DEAD_S)
+                    if dead and well:
+                        await self._fold(model, {boot: wrote[boot] for boot in dead}, now_s)
         except StoreUnavailable:
             self._well_since = None
             raise
         if self._well_since is None:
             self._well_since = now_s
 
-    async def _dead(self, model: str, now_s: float) -> list[str]:
-        wrote: dict[bytes, bytes] = await self._link.ask(lambda client: client.hgetall(writers_key(model)))
-        return sorted(boot.decode() for boot, at in wrote.items() if float(at) < now_s - DEAD_S)
+    async def _writers(self, models: Sequence[str]) -> dict[str, dict[str, float]]:
+        """By model, when each process last wrote; in one question."""
 
-    async def _fold(self, model: str, dead: Sequence[str], now_s: float) -> None:
+        async def ask(client: Any) -> list[dict[bytes, bytes]]:
+            pipe = client.pipeline(transaction=False)
+            for model in models:
+                pipe.hgetall(writers_key(model))
+            answer: list[dict[bytes, bytes]] = await pipe.execute()
+            return answer
+
+        kept = zip(models, await self._link.ask(ask), strict=True)
+        return {model: {boot.decode(): float(at) for boot, at in wrote.items()} for model, wrote in kept}
+
+    async def _fold(self, model: str, dead: Mapping[str, float], now_s: float) -> None:
+        """`dead`: who, and when it last wrote."""
         newest, oldest = int((now_s - FOLDED_FROM_S) // MINUTE_S) - 1, int((now_s - KEPT_S) // MINUTE_S)
         ttl_ms = max(1, int(self._clock.real_s(KEPT_S + DEAD_S) * 1000))
         minutes = list(range(oldest, newest + 1))
@@ -61,10 +74,6 @@ class RedisFolding:
             self.folded += int(await self._link.run("fold", [dead_key(model), *keys], args))
         # Its minutes that are younger than those are folded when they have come of age, in later rounds: it stays listed
         # until the last of them has.
-        gone = [boot for boot in dead if await self._is_folded(model, boot, now_s)]
+        gone = [boot for boot, at in dead.items() if at < now_s - FOLDED_FROM_S - MINUTE_S]
         if gone:
             await self._link.ask(lambda client: client.hdel(writers_key(model), *gone))
-
-    async def _is_folded(self, model: str, boot: str, now_s: float) -> bool:
-        at = await self._link.ask(lambda client: client.hget(writers_key(model), boot))
-        return at is None or float(at) < now_s - FOLDED_FROM_S - MINUTE_S

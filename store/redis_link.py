@@ -66,6 +66,11 @@ class RedisLink:
         self._rest_until = 0.0
         self._scripts: dict[str, Any] = {}
 
+    @property
+    def client(self) -> Any:
+        """For who needs a connection of its own; ask it nothing else past the breaker of this link."""
+        return self._client
+
     async def ask(self, question: Callable[[Any], Awaitable[T]]) -> T:
         """Return what `question(client)` answers. Raises StoreUnavailable."""
         if self._clock.monotonic_s() < self._rest_until:

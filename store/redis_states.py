@@ -5,6 +5,7 @@ Each change is one script in store/lua/, because compare and set must not be par
 fleet's server time, and read no clock: the same scripts run in lock-step virtual time.
 """
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,8 @@ from breaker.ports import Lease, ProbeStore, ProbeTally, StateStore, StoreUnavai
 from breaker.snapshot import SCHEMA, Snapshot
 from store.documents import from_json, to_json
 from store.redis_link import RedisLink
+
+log = logging.getLogger(__name__)
 
 PROBES_KEPT_S = 7_800.0
 """Longer than any recovery, which ends after 10 min without a verdict (BREAKER.md, Coming back)."""
@@ -31,14 +34,24 @@ class RedisStates:
 
     def __init__(self, link: RedisLink) -> None:
         self._link = link
+        self._read: dict[str, tuple[bytes, Snapshot | None]] = {}
+        """By model, what was read last and what it says; None: nothing that this release understands."""
 
     async def load(self, models: Sequence[str]) -> Mapping[str, Snapshot]:
+        """The documents that this release can read; one that it cannot concerns its own model alone."""
         if not models:
             return {}
         keys = [f"{{state}}:doc:{model}" for model in models]
         documents: list[bytes | None] = await self._link.ask(lambda client: client.mget(keys))
-        found = (from_json(Snapshot, document) for document in documents if document is not None)
-        return {snapshot.model: _understood(snapshot) for snapshot in found}
+        found = ((m, self._understood(m, d)) for m, d in zip(models, documents, strict=True) if d is not None)
+        return {model: snapshot for model, snapshot in found if snapshot is not None}
+
+    def _understood(self, model: str, document: bytes) -> Snapshot | None:
+        """The document as it was understood before, if it is the same: a thousand of them come each second, hardly any new."""
+        known = self._read.get(model)
+        if known is None or known[0] != document:
+            known = self._read[model] = (document, _snapshot(model, document))
+        return known[1]
 
     async def compare_and_set(self, snapshot: Snapshot, expected_epoch: int) -> bool:
         ttl_ms = int(DOCUMENT_KEPT_S * 1000)
@@ -46,10 +59,16 @@ class RedisStates:
         return bool(await self._link.run("compare_and_set", [f"{{state}}:doc:{snapshot.model}"], args))
 
 
-def _understood(snapshot: Snapshot) -> Snapshot:
-    """The document, if this release can read it: one of a newer schema is as good as gone, and never overwritten."""
+def _snapshot(model: str, document: bytes) -> Snapshot | None:
+    """What it says, if this release can read it: one of a newer schema is as good as gone, and never overwritten."""
+    try:
+        snapshot = from_json(Snapshot, document)
+    except StoreUnavailable as error:
+        log.error("state of %s: %s; what was last known of it stands", model, error)
+        return None
     if snapshot.schema > SCHEMA:
-        raise StoreUnavailable(f"state of {snapshot.model} has schema {snapshot.schema}, this release reads {SCHEMA}")
+        log.error("state of %s has schema %d, this release reads %d", model, snapshot.schema, SCHEMA)
+        return None
     return snapshot
 
 

@@ -61,7 +61,9 @@ class BackedStates:
 
     async def _keep(self, seen: Mapping[str, Snapshot]) -> None:
         copy = await self._known()
-        if any(copy.get(model) != snapshot for model, snapshot in seen.items()):
+        if any(
+            kept is not snapshot and kept != snapshot for kept, snapshot in ((copy.get(m), s) for m, s in seen.items())
+        ):
             copy.update(seen)
             await asyncio.to_thread(_write, self._path, list(copy.values()))
 

@@ -344,3 +344,78 @@ async def test_levels_are_remembered_until_a_document_changes() -> None:
         await fleet.clock.advance(2)
         assert b.levels() == a.levels()
         assert before == {"m": Level.HEALTHY, "y": Level.HEALTHY}
+
+
+async def test_who_is_nudged_adopts_the_document_before_its_next_poll() -> None:
+    fleet = Fleet()
+    a, b, c = fleet.replica("a"), fleet.replica("b"), fleet.replica("c")
+    async with fleet.running(a, b, c):
+        await fleet.clock.advance(0.1)
+        await a.force("m", Mode.FORCED_OPEN, "op", "drill", T0 + 600)
+        b.nudge()
+        b.nudge()
+        await fleet.clock.advance(0.2)
+        assert (b.levels()["m"], c.levels()["m"]) == (Level.OPEN, Level.HEALTHY)
+        await fleet.clock.advance(1.0)
+        assert c.levels()["m"] is Level.OPEN, "the word that was lost changes nothing"
+
+
+async def test_one_failure_after_a_recovery_that_another_replica_proved_does_not_open_again() -> None:
+    """The row of failures of before is on the far side of the watermark."""
+    fleet = Fleet()
+    a, b = fleet.replica("a"), fleet.replica("b")
+    async with fleet.running(a, b):
+        fail(a, 10)
+        await fleet.clock.advance(20)
+        assert b.levels()["m"] is Level.RECOVERING
+        for _ in range(3):
+            with b.permit("m") as permit:
+                assert permit is not None
+                permit.settle(True)
+            await fleet.clock.advance(2)
+        assert a.levels()["m"] is Level.REDUCED
+        fail(a, 1)
+        await fleet.clock.advance(3)
+        assert a.levels()["m"] is Level.REDUCED
+
+
+async def test_an_operators_reset_ends_what_a_replica_raised_alone_while_the_store_was_gone() -> None:
+    fleet = Fleet()
+    a, b = fleet.replica("a"), fleet.replica("b")
+    async with fleet.running(a, b):
+        fleet.down = True
+        fail(b, 5)
+        await fleet.clock.advance(12)
+        fail(b, 1)
+        await fleet.clock.advance(3)
+        assert b.levels()["m"] is Level.OPEN
+        fleet.down = False
+        b.counters._streaks.clear()
+        await fleet.clock.advance(45)
+        await a.force("m", Mode.OBSERVE, "op", "look first", 0.0)
+        await a.force("m", Mode.AUTO, "op", "fine")
+        await fleet.clock.advance(2)
+        assert (a.levels()["m"], b.levels()["m"]) == (Level.HEALTHY, Level.HEALTHY)
+
+
+async def test_a_forced_normal_that_ran_out_while_the_store_was_gone_holds_no_more() -> None:
+    fleet = Fleet()
+    guard = fleet.replica()
+    async with fleet.running(guard):
+        await guard.force("m", Mode.FORCED_NORMAL, "op", "rule is wrong", T0 + 30)
+        fleet.down = True
+        await fleet.clock.advance(20)
+        fail(guard, 10)
+        await fleet.clock.advance(2)
+        assert guard.levels() == {"m": Level.HEALTHY}
+        await fleet.clock.advance(10)
+        fail(guard, 10)
+        await fleet.clock.advance(2)
+        assert guard.levels() == {"m": Level.OPEN}
+
+
+@pytest.mark.parametrize("until", [float("nan"), float("inf"), T0])
+async def test_a_forced_mode_without_an_end_is_refused(until: float) -> None:
+    fleet = Fleet()
+    with pytest.raises(RefusedMove, match="expiry"):
+        await fleet.replica().force("m", Mode.FORCED_OPEN, "op", "drill", until)
