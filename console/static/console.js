@@ -59,6 +59,9 @@
 
   function ready() {
     localTimes(document);
+    // On a phone the menu is a strip: show where in it the reader stands.
+    const strip = document.querySelector(".top nav"), here = strip?.querySelector("[aria-current]");
+    if (here && strip.scrollWidth > strip.clientWidth) strip.scrollLeft = here.offsetLeft - strip.clientWidth / 2;
     watchLive();
     document.addEventListener("keydown", keyboard);
     document.body.addEventListener("htmx:afterSettle", (event) => localTimes(event.target));

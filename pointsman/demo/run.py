@@ -69,6 +69,7 @@ def _free(port: int) -> int:
 async def run_demo(*, live: bool) -> None:
     """Start the upstreams and the service; serve until told to stop. Raises StartError, ChildFailed."""
     async with contextlib.AsyncExitStack() as stack:
+        typer.echo("starting the demo's models and the service, some seconds …")
         scripted = await stack.enter_async_context(child(SCRIPTED, "--port", "0"))
         real = await _real_model(stack)
         settings = parse(demo_yaml(scripted, real), os.environ)

@@ -36,12 +36,12 @@ TOKEN = "pma-screenshots"
 WIDTHS = {"desk": 1280, "phone": 390}
 SHEET = (
     "<style>body{{margin:8px;background:#888;display:flex;flex-wrap:wrap;gap:8px;font:12px sans-serif}}"
-    "figure{{margin:0;width:{wide}px}}img{{width:100%;height:{high}px;object-fit:cover;object-position:top}}</style>{shown}"
+    "figure{{margin:0;width:{wide}px;height:{high}px;overflow:hidden}}img{{width:100%}}</style>{shown}"
 )
 
 
-async def fill(service: Service, client: httpx.AsyncClient, admin: str) -> None:
-    """A fleet in trouble, and what people did about it."""
+async def fill(service: Service) -> None:
+    """What is kept of a fleet in trouble."""
     rng, now_s = Random(5), service.clock.now_s()
     await seed_counts(service, FEW, rng)
     await seed_calls(service, FEW, rng)
@@ -53,10 +53,14 @@ async def fill(service: Service, client: httpx.AsyncClient, admin: str) -> None:
     drawn = report()
     await SqlReports(service.engine).keep(drawn.day, now_s - 3_600, told.run.id, to_document(drawn))
     await _rows(service, now_s, rng)
+
+
+async def act(client: httpx.AsyncClient, admin: str) -> None:
+    """What people did about it."""
     for path, body in (
         ("silences", {"model": "moonshot*", "minutes": 90, "reason": "vendor maintenance window"}),
         ("gray/doubao-pro/start", {"candidate": "gpt-4o-mini", "version": "doubao-1.6", "reason": "cheaper and newer"}),
-        ("switches/copy", {"mode": "observe", "minutes": 45, "reason": "poems repeat on purpose"}),
+        ("switches", {"route": "copy", "mode": "observe", "minutes": 45, "reason": "poems repeat on purpose"}),
         (
             "models/claude-haiku/force",
             {"mode": "forced_open", "minutes": 30, "reason": "vendor told us of an incident"},
@@ -140,7 +144,7 @@ async def shoot(base: str, folder: Path, language: str, theme: str, size: str, o
             wide = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
             if wide > 0:
                 print(f"{dress.name} {path}: scrolls sideways by {wide} px")
-        wide_px, high_px = (430, 620) if size == "desk" else (240, 900)
+        wide_px, high_px = (580, 460) if size == "desk" else (280, 720)
         shown = "".join(f"<figure>{html.escape(p)}<img src='{f.name}'></figure>" for p, f in taken)
         sheet = dress / "sheet.html"
         sheet.write_text(SHEET.format(wide=wide_px, high=high_px, shown=shown), encoding="utf-8")
@@ -153,7 +157,6 @@ async def shoot(base: str, folder: Path, language: str, theme: str, size: str, o
 
 async def main(folder: Path, dresses: Sequence[str], only: Sequence[str]) -> None:
     os.environ["POINTSMAN_ADMIN_TOKEN"] = TOKEN
-    folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="screenshots-") as data:
         async with ScriptedUpstream() as upstream:
             robot = {"kind": "webhook", "url": f"{upstream.base_url}/robot", "secret": "x" * 16}
@@ -161,11 +164,13 @@ async def main(folder: Path, dresses: Sequence[str], only: Sequence[str]) -> Non
                 settings_text(Path(data), FEW, upstream.base_url, alerts={"channels": {"night-shift": robot}}), {}
             )
             async with assembled(settings) as service:
+                await fill(service)
+            async with assembled(settings) as service:
                 doors = await doors_of(service)
                 serving = asyncio.create_task(doors.serve())
                 headers = {"authorization": f"Bearer {TOKEN}"}
                 async with httpx.AsyncClient(headers=headers, timeout=60) as client:
-                    await fill(service, client, doors.urls[1])
+                    await act(client, doors.urls[1])
                     await asyncio.sleep(25)  # the breaker moves, alerts are told, the first rounds are read
                     began_s = time.monotonic()
                     for language in ("zh", "en"):
@@ -184,4 +189,5 @@ if __name__ == "__main__":
     options.add_argument("--dress", action="append", default=[], help="desk-light-zh …; none: all eight")
     options.add_argument("--only", action="append", default=[], help="pages whose address holds this")
     given = options.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
     asyncio.run(main(given.folder, given.dress, given.only))
