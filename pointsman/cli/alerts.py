@@ -1,21 +1,21 @@
 """`pointsman alerts`: what holds, taking it, silencing it, and whether the robots answer. Asked of a running monitor."""
 
-import json
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import quote, urlencode
 from zoneinfo import ZoneInfo
 
 import typer
 from rich.table import Table
 
-from pointsman.cli.asking import TokenOption, UrlOption, asked
+from pointsman.cli.asking import JsonOption, TokenOption, UrlOption, asked, tell
 from pointsman.cli.tables import print_table
 
 app = typer.Typer(no_args_is_help=True, help="Alerts: list, take, silence; test the channels.")
 ReasonOption: str = typer.Option("taken", help="For the audit log.")
 ActorOption: str = typer.Option("", "--as", "--actor", help="Who you are, where several share one token.")
-JsonOption: bool = typer.Option(False, "--json", help="As JSON, moments in seconds since the epoch.")
+WhyOption: str = typer.Option(..., "--reason", help="For the audit log.")
+AlertArgument = Annotated[str, typer.Argument(help="As in the message: A17.")]
 
 
 @app.command("list")
@@ -31,9 +31,6 @@ def list_alerts(
     """Newest first."""
     query = urlencode({"state": state, "model": model, "kind": kind, "limit": limit})
     rows = asked("GET", url, f"/admin/alerts?{query}", token)["alerts"]
-    if as_json:
-        typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
-        return
     out = Table("alert", "kind", "about", "level", "state", "since", "told", "taken by")
     for row in rows:
         about = " ".join(part for part in (row["subject"], row["scene"]) if part)
@@ -41,21 +38,22 @@ def list_alerts(
         told = "yes" if row["announced"] else "not yet"
         since = moment(row["opened_at"])
         out.add_row(row["ref"], row["kind"], about, row["stage"], row["state"] + held, since, told, row["acked_by"])
-    print_table(out)
+    tell(as_json, rows, lambda: print_table(out))
 
 
 @app.command()
 def show(
-    alert: str = typer.Argument(help="As in the message: A17."),
+    alert: AlertArgument,
     as_json: bool = JsonOption,
     url: str = UrlOption,
     token: str = TokenOption,
 ) -> None:
     """One alert: its figures, what happened to it, what was sent."""
     told = asked("GET", url, f"/admin/alerts/{quote(alert)}", token)
-    if as_json:
-        typer.echo(json.dumps(told, ensure_ascii=False, indent=2))
-        return
+    tell(as_json, told, lambda: _show(told))
+
+
+def _show(told: dict[str, Any]) -> None:
     here = told["alert"]
     typer.echo(f"{here['ref']} {here['kind']} {here['subject']} {here['scene']}: {here['stage']}, {here['state']}")
     for name, value in here["facts"].items():
@@ -69,50 +67,54 @@ def show(
 
 @app.command()
 def ack(
-    alert: str = typer.Argument(help="As in the message: A17."),
+    alert: AlertArgument,
     reason: str = ReasonOption,
     actor: str = ActorOption,
     url: str = UrlOption,
     token: str = TokenOption,
+    as_json: bool = JsonOption,
 ) -> None:
     """Take an alert: it is repeated and escalated no more; its end is told all the same."""
-    _act(url, token, f"/admin/alerts/{quote(alert)}/ack", reason, actor)
+    _act("ack", alert, reason, actor, url, token, as_json)
 
 
 @app.command()
 def unack(
-    alert: str = typer.Argument(help="As in the message: A17."),
-    reason: str = typer.Option(..., help="For the audit log."),
+    alert: AlertArgument,
+    reason: str = WhyOption,
     actor: str = ActorOption,
     url: str = UrlOption,
     token: str = TokenOption,
+    as_json: bool = JsonOption,
 ) -> None:
     """Give an alert back: somebody else must take it."""
-    _act(url, token, f"/admin/alerts/{quote(alert)}/unack", reason, actor)
+    _act("unack", alert, reason, actor, url, token, as_json)
 
 
 @app.command()
 def note(
-    alert: str = typer.Argument(help="As in the message: A17."),
-    words: str = typer.Argument(help="What the next one should know."),
+    alert: AlertArgument,
+    words: Annotated[str, typer.Argument(help="What the next one should know.")],
     actor: str = ActorOption,
     url: str = UrlOption,
     token: str = TokenOption,
+    as_json: bool = JsonOption,
 ) -> None:
     """Write something down in an alert's timeline."""
-    _act(url, token, f"/admin/alerts/{quote(alert)}/note", words, actor)
+    _act("note", alert, words, actor, url, token, as_json)
 
 
 @app.command()
 def close(
-    alert: str = typer.Argument(help="As in the message: A17."),
-    reason: str = typer.Option(..., help="For the audit log."),
+    alert: AlertArgument,
+    reason: str = WhyOption,
     actor: str = ActorOption,
     url: str = UrlOption,
     token: str = TokenOption,
+    as_json: bool = JsonOption,
 ) -> None:
     """End by hand what nobody will report the end of: the model or the job is gone."""
-    _act(url, token, f"/admin/alerts/{quote(alert)}/close", reason, actor)
+    _act("close", alert, reason, actor, url, token, as_json)
 
 
 @app.command()
@@ -127,13 +129,13 @@ def silence(
     actor: str = ActorOption,
     url: str = UrlOption,
     token: str = TokenOption,
+    as_json: bool = JsonOption,
 ) -> None:
     """Mute what matches for a while. The end of what was announced is told all the same."""
     body = {"reason": reason, "kind": kind, "model": model, "subject": subject, "scene": scene, "minutes": minutes}
     made = asked("POST", url, "/admin/silences", token, {**body, "everything": everything, "actor": actor})["silence"]
-    typer.echo(
-        f"silence {made['id']} until {moment(made['ends_at'])}; `pointsman alerts unsilence {made['id']}` ends it"
-    )
+    ends = f"`pointsman alerts unsilence {made['id']}` ends it"
+    tell(as_json, made, lambda: typer.echo(f"silence {made['id']} until {moment(made['ends_at'])}; {ends}"))
 
 
 @app.command()
@@ -143,33 +145,39 @@ def unsilence(
     actor: str = ActorOption,
     url: str = UrlOption,
     token: str = TokenOption,
+    as_json: bool = JsonOption,
 ) -> None:
     """End a silence now."""
-    asked("POST", url, f"/admin/silences/{id}/end", token, {"reason": reason, "actor": actor})
-    typer.echo(f"silence {id} is over")
+    told = asked("POST", url, f"/admin/silences/{id}/end", token, {"reason": reason, "actor": actor})
+    tell(as_json, told, lambda: typer.echo(f"silence {id} is over"))
 
 
 @app.command()
 def silences(
-    past: bool = typer.Option(False, help="Those that are over too."), url: str = UrlOption, token: str = TokenOption
+    past: bool = typer.Option(False, help="Those that are over too."),
+    url: str = UrlOption,
+    token: str = TokenOption,
+    as_json: bool = JsonOption,
 ) -> None:
     """What is silenced, by whom, until when."""
+    rows = asked("GET", url, f"/admin/silences?past={str(past).lower()}", token)["silences"]
     out = Table("id", "state", "what", "by", "why", "until")
-    for row in asked("GET", url, f"/admin/silences?past={str(past).lower()}", token)["silences"]:
+    for row in rows:
         names = ("kind", "model", "subject", "scene")
         what = ", ".join(f"{name}={row[name]}" for name in names if row[name]) or "everything"
         out.add_row(str(row["id"]), row["state"], what, row["author"], row["reason"], moment(row["ends_at"]))
-    print_table(out)
+    tell(as_json, rows, lambda: print_table(out))
 
 
 @app.command()
-def channels(url: str = UrlOption, token: str = TokenOption) -> None:
+def channels(url: str = UrlOption, token: str = TokenOption, as_json: bool = JsonOption) -> None:
     """Every robot: does it work, who stands in for it, what waits."""
+    rows = asked("GET", url, "/admin/alert-channels", token)["channels"]
     out = Table("channel", "kind", "state", "backup", "sent in the last minute", "waiting", "it said")
-    for row in asked("GET", url, "/admin/alert-channels", token)["channels"]:
+    for row in rows:
         counts = (str(row["posts_last_minute"]), str(row["waiting"]))
         out.add_row(row["name"], row["kind"], row["state"], row["backup"], *counts, row["detail"])
-    print_table(out)
+    tell(as_json, rows, lambda: print_table(out))
 
 
 @app.command()
@@ -179,10 +187,12 @@ def deliveries(
     limit: int = typer.Option(50, min=1, max=1000),
     url: str = UrlOption,
     token: str = TokenOption,
+    as_json: bool = JsonOption,
 ) -> None:
     """What was sent where, newest first."""
     query = urlencode({"state": state, "channel": channel, "limit": limit})
-    print_table(_letters(asked("GET", url, f"/admin/deliveries?{query}", token)["deliveries"]))
+    rows = asked("GET", url, f"/admin/deliveries?{query}", token)["deliveries"]
+    tell(as_json, rows, lambda: print_table(_letters(rows)))
 
 
 @app.command()
@@ -208,10 +218,11 @@ def test(
         raise typer.Exit(1)
 
 
-def _act(url: str, token: str, path: str, reason: str, actor: str) -> None:
-    here = asked("POST", url, path, token, {"reason": reason, "actor": actor})["alert"]
+def _act(word: str, alert: str, reason: str, actor: str, url: str, token: str, as_json: bool) -> None:
+    body = {"reason": reason, "actor": actor}
+    here = asked("POST", url, f"/admin/alerts/{quote(alert, safe='')}/{word}", token, body)["alert"]
     by = f", taken by {here['acked_by']}" if here["acked_by"] else ""
-    typer.echo(f"{here['ref']} {here['kind']} {here['subject']}: {here['state']}{by}")
+    tell(as_json, here, lambda: typer.echo(f"{here['ref']} {here['kind']} {here['subject']}: {here['state']}{by}"))
 
 
 def _letters(rows: list[dict[str, Any]]) -> Table:

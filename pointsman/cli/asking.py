@@ -1,6 +1,8 @@
 """How a command asks a running monitor: the address, the token, and what its refusals mean for the exit code."""
 
+import json
 import os
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -10,7 +12,18 @@ from pointsman.admin_token import VARIABLE
 
 UrlOption: str = typer.Option("http://127.0.0.1:8081", help="The operators' address.")
 TokenOption: str = typer.Option("", help=f"Admin token; else the environment's {VARIABLE}.")
+JsonOption: bool = typer.Option(
+    False, "--json", help="As JSON: the service's own words, seconds since the epoch, ratios 0..1."
+)
 TIMEOUT_S = 30
+
+
+def tell(as_json: bool, told: Any, shown: Callable[[], object]) -> None:
+    """Print what was told: as JSON for a program, else as `shown` prints it for a person."""
+    if as_json:
+        typer.echo(json.dumps(told, ensure_ascii=False, indent=2))
+    else:
+        shown()
 
 
 def asked(method: str, url: str, path: str, token: str, body: dict[str, Any] | None = None) -> dict[str, Any]:

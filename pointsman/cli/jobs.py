@@ -1,6 +1,5 @@
 """`pointsman jobs`: what runs by the clock, when it ran last and runs next; or run one now."""
 
-import json
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -8,7 +7,7 @@ from zoneinfo import ZoneInfo
 import typer
 from rich.table import Table
 
-from pointsman.cli.asking import TokenOption, UrlOption, asked
+from pointsman.cli.asking import JsonOption, TokenOption, UrlOption, asked, tell
 from pointsman.cli.tables import print_table
 
 app = typer.Typer(invoke_without_command=True, help="Clock jobs: list them, or run one now.")
@@ -19,16 +18,13 @@ def jobs(
     context: typer.Context,
     url: str = UrlOption,
     token: str = TokenOption,
-    as_json: bool = typer.Option(False, "--json", help="As JSON, moments in seconds since the epoch."),
+    as_json: bool = JsonOption,
 ) -> None:
     """List every job with its last and next run. Exit 1: the service did not tell."""
     if context.invoked_subcommand is not None:
         return
-    told = asked("GET", url, "/admin/jobs", token)
-    if as_json:
-        typer.echo(json.dumps(told["jobs"], ensure_ascii=False, indent=2))
-    else:
-        print_table(table(told["jobs"]))
+    rows = asked("GET", url, "/admin/jobs", token)["jobs"]
+    tell(as_json, rows, lambda: print_table(table(rows)))
 
 
 @app.command()
@@ -37,10 +33,12 @@ def run(
     reason: str = typer.Option("by hand", help="For the audit log."),
     url: str = UrlOption,
     token: str = TokenOption,
+    as_json: bool = JsonOption,
 ) -> None:
     """Ask the leading monitor to run a job now; it begins within ten seconds."""
     told = asked("POST", url, f"/admin/jobs/{name}/run", token, {"reason": reason, "actor": "cli"})
-    typer.echo(f"{told['job']} {told['slot']} is asked for; `pointsman jobs history {name}` tells how it went")
+    said = f"{told['job']} {told['slot']} is asked for; `pointsman jobs history {name}` tells how it went"
+    tell(as_json, told, lambda: typer.echo(said))
 
 
 @app.command()
@@ -49,13 +47,15 @@ def history(
     limit: int = typer.Option(20, min=1, max=1000),
     url: str = UrlOption,
     token: str = TokenOption,
+    as_json: bool = JsonOption,
 ) -> None:
     """The last runs of one job."""
     out = Table("slot", "state", "tries", "began", "ended", "what happened")
-    for row in asked("GET", url, f"/admin/jobs/{name}?limit={limit}", token)["runs"]:
+    runs = asked("GET", url, f"/admin/jobs/{name}?limit={limit}", token)["runs"]
+    for row in runs:
         ended = moment(row["ended_at"], "")
         out.add_row(row["slot"], row["state"], str(row["tries"]), moment(row["started_at"], ""), ended, row["detail"])
-    print_table(out)
+    tell(as_json, runs, lambda: print_table(out))
 
 
 def table(rows: list[dict[str, Any]]) -> Table:

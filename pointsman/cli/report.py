@@ -6,6 +6,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from random import Random
@@ -25,6 +26,7 @@ from monitor.report.export import as_csv, as_json
 from monitor.report.html import moment, render
 from monitor.report.words import STANDINGS, name_of
 from pointsman.assemble import StartError, open_sql
+from pointsman.cli.asking import JsonOption, tell
 from pointsman.cli.check import DEFAULT_FILE, settings_or_exit
 from pointsman.cli.tables import print_table
 from pointsman.nightly import evaluation_of, policy_of
@@ -61,13 +63,14 @@ LanguageOption = typer.Option("--language", help="zh or en; none: that of the al
 
 
 @app.command("list")
-def list_reports(limit: int = typer.Option(30, min=1), config: Path = ConfigOption) -> None:
+def list_reports(limit: int = typer.Option(30, min=1), config: Path = ConfigOption, in_json: bool = JsonOption) -> None:
     """The reports that are kept, newest first."""
     settings = settings_or_exit(config)
     table = Table("day", "made", "run")
-    for entry in _with_engine(settings, lambda engine: SqlReports(engine).reports(limit)):
+    entries = _with_engine(settings, lambda engine: SqlReports(engine).reports(limit))
+    for entry in entries:
         table.add_row(entry.day, moment(entry.at, settings.monitor.timezone), entry.run_id)
-    print_table(table)
+    tell(in_json, [asdict(entry) for entry in entries], lambda: print_table(table))
 
 
 @app.command()
@@ -76,9 +79,13 @@ def show(
     run: Annotated[str | None, RunOption] = None,
     language: Annotated[Tongue | None, LanguageOption] = None,
     config: Path = ConfigOption,
+    in_json: bool = JsonOption,
 ) -> None:
     """The report in the terminal: the digest that robots get, and a table."""
     settings = settings_or_exit(config)
+    if in_json:
+        typer.echo(as_json(_found(settings, day, run)))
+        return
     report, tongue = _found(settings, day, run), language or Tongue(settings.alerts.language)
     console = Console()
     console.print(f"{report.day}  {report.run_id}")

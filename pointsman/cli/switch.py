@@ -1,16 +1,16 @@
 """`pointsman switch`: for one route or all, judge without acting, do not judge, or ask no model; with an end."""
 
-import json
 from typing import Any
 
 import typer
 from rich.table import Table
 
 from base.switch import SwitchMode
-from pointsman.cli.asking import TokenOption, UrlOption, asked
+from pointsman.cli.asking import JsonOption, TokenOption, UrlOption, asked, tell
 from pointsman.cli.tables import print_table
 
 app = typer.Typer(invoke_without_command=True, help="Switches over routes and the fleet: list them, set one.")
+NONE = "no switch is set"
 
 
 @app.callback(invoke_without_command=True)
@@ -18,19 +18,13 @@ def switch(
     context: typer.Context,
     url: str = UrlOption,
     token: str = TokenOption,
-    as_json: bool = typer.Option(False, "--json", help="As JSON."),
+    as_json: bool = JsonOption,
 ) -> None:
     """List the switches in force. Exit 1: the service did not tell."""
     if context.invoked_subcommand is not None:
         return
     told = asked("GET", url, "/admin/switches", token)
-    if as_json:
-        typer.echo(json.dumps(told["switches"], ensure_ascii=False, indent=2))
-        return
-    if not told["switches"]:
-        typer.echo("no switch is set")
-        return
-    print_table(_table(told))
+    tell(as_json, told["switches"], lambda: print_table(_table(told)) if told["switches"] else typer.echo(NONE))
 
 
 @app.command("set")
@@ -41,13 +35,14 @@ def set_one(
     minutes: float = typer.Option(60.0, min=0.1, help="Then everything is as before by itself."),
     url: str = UrlOption,
     token: str = TokenOption,
+    as_json: bool = JsonOption,
 ) -> None:
     """Set a switch; every router obeys within about a second."""
     body: dict[str, Any] = {"mode": mode.value, "route": route, "minutes": minutes, "reason": reason}
     told = asked("POST", url, "/admin/switches", token, body)
     where = f"route {told['route']}" if told["route"] else "the whole fleet"
     until = "" if mode is SwitchMode.NORMAL else f" for {minutes:g} minutes"
-    typer.echo(f"{where}: {told['mode']}{until}")
+    tell(as_json, told, lambda: typer.echo(f"{where}: {told['mode']}{until}"))
 
 
 def _table(told: dict[str, Any]) -> Table:

@@ -35,6 +35,10 @@ reduced first; later everybody reads along."""
 PROMPTS = ("Tell me about your harbour.", "How was the morning?", "讲讲你们的小镇。", "Describe the old observatory.")
 STUTTERS = ("sentence_loop", "paragraph_loop", "phrase_loop")
 STUTTER_S = 5.0
+ASKING_MOST = 12
+"""Requests under way at once: a machine that is busy with other things gets fewer, not ever slower ones."""
+LONGEST_S = 3_600.0
+"""No time-out of the settings may be longer."""
 LEAST_ANSWERS = 5
 ANSWERS_WITHIN_S = 1_800.0
 """About a minute of real time: nobody waits longer for a demo to go on."""
@@ -130,9 +134,10 @@ class Stage:
     async def ask_for_ever(self, client: httpx.AsyncClient) -> None:
         """Users: a steady stream of requests from several sessions, of which some read along as it is written."""
         while True:
-            task = asyncio.create_task(self._ask(client))
-            self._asking.add(task)
-            task.add_done_callback(self._asking.discard)
+            if len(self._asking) < ASKING_MOST:
+                task = asyncio.create_task(self._ask(client))
+                self._asking.add(task)
+                task.add_done_callback(self._asking.discard)
             await self.clock.sleep(60 / REQUESTS_PER_MIN)
 
     async def _ask(self, client: httpx.AsyncClient) -> None:
@@ -190,7 +195,7 @@ async def play(*, scale: float, tell: Callable[[str], None]) -> None:
                 stage.say(
                     f"the operators' pages show it live: {url}  admin token: {doors.new_token or 'the one you set'}"
                 )
-            async with httpx.AsyncClient(timeout=30.0) as client:
+            async with httpx.AsyncClient(timeout=130.0) as client:
                 asking = asyncio.create_task(stage.ask_for_ever(client))
                 try:
                     await _tell_it(stage)
@@ -224,6 +229,7 @@ async def _tell_it(stage: Stage) -> None:
     stage.readers = SESSIONS
     stage.act("alpha only loops, and everybody streams", alpha=("stuck", 1.0))
     await stage.until("alpha: open", lambda: stage.reached(ALPHA, Level.OPEN), within_s=3_600)
+    stage.readers = READERS
     none = await stage.watch(120)
     _expect(none.share(ALPHA) == 0 and none.bad == 0, "all traffic goes to beta")
     stage.say(f"✓ all traffic elsewhere: beta serves {none.share(BETA):.0%}")
@@ -266,8 +272,13 @@ def _expect(holds: bool, what: str) -> None:
 def _yaml(base_url: str, robot_url: str, folder: Path, scale: float) -> str:
     endpoint = {name: {"endpoints": [{"base_url": base_url, "model": name}]} for name in (ALPHA, BETA)}
     # The upstream is real and answers in real time, however busy this machine is: its time-outs are not compressed.
-    waits = {"connect_s": 5 * scale, "first_text_s": 20 * scale, "idle_s": 20 * scale, "total_s": 29 * scale}
-    route = {"candidates": [{"model": ALPHA}, {"model": BETA}], "timeouts": waits, "deadline_s": 30 * scale}
+    real_s = {"connect_s": 10, "first_text_s": 60, "idle_s": 60, "total_s": 110}
+    waits = {name: min(LONGEST_S, seconds * scale) for name, seconds in real_s.items()}
+    route = {
+        "candidates": [{"model": ALPHA}, {"model": BETA}],
+        "timeouts": waits,
+        "deadline_s": min(LONGEST_S, 120 * scale),
+    }
     whole = {"listen": "127.0.0.1:0", "admin_listen": "127.0.0.1:0", "data_dir": str(folder), "time_scale": scale}
     alerts = {"language": "en", "channels": {"on-call": {"kind": "wecom", "url": robot_url}}}
     return json.dumps({**whole, "drain_s": 1, "alerts": alerts, "models": endpoint, "routes": {ROUTE: route}})
