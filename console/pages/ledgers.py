@@ -14,6 +14,7 @@ from console.ports import Act, AuditTrail, KeyRing, KeyRow
 from console.site import Site, Visit, acts, looks
 
 PAGE = 100
+MOMENTS = frozenset({"until", "starts_at", "ends_at"})
 
 
 def audit_routes(site: Site, audit: AuditTrail) -> list[Route]:
@@ -34,15 +35,20 @@ def audit_routes(site: Site, audit: AuditTrail) -> list[Route]:
             query=query,
             older=older,
             details=details_of,
+            moments=MOMENTS,
             sheets={"audit": records(found, *Act.__dataclass_fields__)},
         )
 
     return [looks(site, "/audit", page)]
 
 
-def details_of(details: Mapping[str, Any]) -> str:
-    """`name value` pairs, empty ones left out."""
-    return " · ".join(f"{name} {value}" for name, value in details.items() if value not in ("", None, 0, 0.0, {}, []))
+def details_of(details: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Name and value of what was said more, empty ones left out; numbers without a tail of zeros."""
+    return [
+        (name, f"{value:g}" if isinstance(value, float) and name not in MOMENTS else value)
+        for name, value in details.items()
+        if value not in ("", None, 0, 0.0, {}, [])
+    ]
 
 
 def key_routes(site: Site, keys: KeyRing, audit: AuditTrail) -> list[Route]:

@@ -16,6 +16,19 @@
     }
   }
 
+  // On a phone a row stands as lines without its header: each figure gets the header's word.
+  function labels(root) {
+    for (const table of root.querySelectorAll("table.stacked:not([data-labelled])")) {
+      const words = [...table.querySelectorAll("thead th")].map((th) => (th.querySelector(".sr") ? "" : th.textContent.trim()));
+      for (const row of table.tBodies[0]?.rows || []) {
+        [...row.cells].forEach((cell, at) => {
+          if (cell.tagName === "TD" && words[at] && !cell.dataset.label && !cell.querySelector("form, details, .signal")) cell.dataset.label = words[at];
+        });
+      }
+      table.dataset.labelled = "";
+    }
+  }
+
   // Live updates: the server speaks at least every ten seconds. Silence is told, with its length.
   function watchLive() {
     if (!document.querySelector("[sse-connect]")) return;
@@ -59,12 +72,13 @@
 
   function ready() {
     localTimes(document);
+    labels(document);
     // On a phone the menu is a strip: show where in it the reader stands.
     const strip = document.querySelector(".top nav"), here = strip?.querySelector("[aria-current]");
     if (here && strip.scrollWidth > strip.clientWidth) strip.scrollLeft = here.offsetLeft - strip.clientWidth / 2;
     watchLive();
     document.addEventListener("keydown", keyboard);
-    document.body.addEventListener("htmx:afterSettle", (event) => localTimes(event.target));
+    document.body.addEventListener("htmx:afterSettle", (event) => { localTimes(event.target); labels(event.target); });
     document.addEventListener("click", (event) => {
       for (const menu of document.querySelectorAll("details.me[open]")) if (!menu.contains(event.target)) menu.open = false;
       const opener = event.target.closest("[data-dialog]");

@@ -8,6 +8,7 @@ from base.clock import Clock
 from breaker.guard import Guard
 from breaker.levels import Level
 from breaker.share import shares
+from pointsman.cli import words
 from router.topology import Route
 
 COLOURS = {
@@ -38,7 +39,7 @@ def row(
     first = int((clock.now_s() - 600) // 60)
     minutes = [r for r in guard.counters.local(model)[0] if r.scope == "" and r.minute >= first]
     judged, repeats = sum(r.counts.judged for r in minutes), sum(r.counts.repeats for r in minutes)
-    since = f"{max(0.0, clock.now_s() - snapshot.since):.0f} s" if snapshot.since else ""
-    why = ", ".join(str(reason) for reason in snapshot.reasons)
+    since = words.span(clock.now_s() - snapshot.since) if snapshot.since else ""
+    why = ", ".join(words.reason(reason) for reason in snapshot.reasons)
     colour = COLOURS[level]
-    return (model, f"[{colour}]{level}[/]", f"{parts[model]:.0%}", str(judged), str(repeats), since, why)
+    return (model, f"[{colour}]{words.level(level)}[/]", f"{parts[model]:.0%}", str(judged), str(repeats), since, why)

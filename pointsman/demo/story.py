@@ -233,7 +233,7 @@ async def _tell_it(stage: Stage) -> None:
     none = await stage.watch(120)
     _expect(none.share(ALPHA) == 0 and none.bad == 0, "all traffic goes to beta")
     stage.say(f"✓ all traffic elsewhere: beta serves {none.share(BETA):.0%}")
-    _expect(stage.told_of(f"{ALPHA}: L3 open"), "people are told that alpha is open")
+    await stage.until("people are told that alpha is open", lambda: stage.told_of(f"{ALPHA}: L3 open"), within_s=1_800)
 
     stage.act("alpha is healed", alpha=("healthy", 1.0))
     await stage.until("alpha: recovering, probed", lambda: stage.reached(ALPHA, Level.RECOVERING), within_s=1_500)

@@ -20,6 +20,7 @@ import httpx
 from sqlalchemy import insert
 
 from breaker.window import COUNT_NAMES
+from monitor.nightly.records import RunState
 from monitor.report.document import to_document
 from pointsman.assemble import Service, assembled
 from pointsman.demo.scripted import ScriptedUpstream
@@ -49,7 +50,7 @@ async def fill(service: Service) -> None:
     evals = SqlEvals(service.engine)
     await evals.begin(told.run)
     await evals.add(told.results)
-    await evals.finish(told.run.id, told.run.state, told.run.started_at + 900)
+    await evals.finish(told.run.id, RunState.DONE, told.run.started_at + 900)
     drawn = report()
     await SqlReports(service.engine).keep(drawn.day, now_s - 3_600, told.run.id, to_document(drawn))
     await _rows(service, now_s, rng)

@@ -68,7 +68,7 @@ async def test_the_audit_log_tells_who_did_what_and_why() -> None:
         text = (await browser.get("/audit")).text
         one = (await browser.get("/audit?actor=Wu")).text
         csv = (await browser.get("/audit?csv=audit")).text
-    assert "&lt;b&gt;Li&lt;/b&gt;" in text and "set a mode" in text and "mode auto" in text
+    assert "&lt;b&gt;Li&lt;/b&gt;" in text and "set a mode" in text and "Mode automatic" in text
     assert "acme/large" in one and "why not" not in one
     assert "'=1+1" in csv
 

@@ -313,7 +313,7 @@ async def test_an_anomaly_is_shown_with_samples_and_dismissed_once() -> None:
         await browser.login("pma-operator")
         text = (await browser.get("/feedback")).text
         assert "7 users complained" in text and "&lt;b&gt;says it twice" in text and "id=pm-1" in text
-        assert "ratio 12.0\u00a0%" in text
+        assert "Ratio 12.0\u00a0%" in text
         fields = {"model": "alpha", "reason": "a drill"}
         assert (await browser.post("/feedback/dismiss", seen_on="/feedback", **fields)).status_code == 303
         assert (await browser.post("/feedback/dismiss", seen_on="/feedback", **fields)).status_code == 409
