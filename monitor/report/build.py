@@ -16,7 +16,8 @@ from monitor.report.document import Change, JsonPart, ModelPart, Part, Point, Re
 
 TREND_DAYS = 14
 MOST_SAMPLES = 12
-SAMPLES_A_MODEL = 4
+SAMPLES_A_MODEL, SAMPLES_ALONE = 4, 6
+"""Each model's, where many share the page; and where it has the page to itself: one of each class."""
 BEFORE_CHARS, LOOP_CHARS, AFTER_CHARS = 160, 420, 80
 ASKED_CHARS = 240
 SEVERITY = {"doubled": 0, "worse": 1, "too_few": 2, "no_baseline": 3, "same": 4, "better": 5}
@@ -118,19 +119,25 @@ def _json(found: JsonTally) -> JsonPart:
 
 
 def worst(results: Sequence[Result], most: int = MOST_SAMPLES) -> list[Sample]:
-    """The replies that repeat the most, one for each loop and few for each model, models in turn."""
+    """The worst reply of each class of loops, then those that repeat the most; each loop once, models in turn."""
     ill = [result for result in results if result.ill and result.reply]
     alike = Counter((result.model, result.fingerprint) for result in ill)
     by_model: dict[str, list[Result]] = {}
-    seen: set[tuple[str, str]] = set()
     for result in sorted(ill, key=lambda r: (-(r.end - r.start), -r.repeats, r.prompt_id)):
-        mark = result.model, result.fingerprint
-        theirs = by_model.setdefault(result.model, [])
-        if mark not in seen and len(theirs) < SAMPLES_A_MODEL:
-            seen.add(mark)
-            theirs.append(result)
-    turns = [theirs[turn] for turn in range(SAMPLES_A_MODEL) for theirs in by_model.values() if turn < len(theirs)]
+        by_model.setdefault(result.model, []).append(result)
+    each = max(SAMPLES_A_MODEL, min(SAMPLES_ALONE, most // len(by_model))) if by_model else 0
+    shown = [_of_every_class(theirs)[:each] for theirs in by_model.values()]
+    turns = [theirs[turn] for turn in range(each) for theirs in shown if turn < len(theirs)]
     return [_sample(result, alike[result.model, result.fingerprint] - 1) for result in turns[:most]]
+
+
+def _of_every_class(theirs: Sequence[Result]) -> list[Result]:
+    """One model's bad replies without those of the same loop; the first of each class in front, common classes first."""
+    unlike = list({result.fingerprint: result for result in reversed(theirs)}.values())[::-1]
+    often = Counter(result.loop_class for result in theirs)
+    first = {result.loop_class: result for result in reversed(unlike)}
+    front = sorted(first.values(), key=lambda result: (-often[result.loop_class], result.loop_class))
+    return [*front, *(result for result in unlike if result is not first[result.loop_class])]
 
 
 def _sample(result: Result, alike: int) -> Sample:

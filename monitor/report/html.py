@@ -43,10 +43,12 @@ def render(report: Report, language: Language) -> str:
         bars={model.model: _bar(model, top, text) for model in report.models},
         classes=_matrix(report, "classes", words.CLASSES[language]),
         lures=_matrix(report, "lures", words.LURES[language]),
+        languages=_matrix(report, "languages", words.LANGUAGES[language]),
         json_bars={model.model: _json_bar(model, text) for model in report.models},
         changes=[(model, change_lines(model, language)) for model in report.models if model.baseline],
         class_name=lambda word: words.name_of(words.CLASSES, language, word),
         lure_name=lambda word: words.name_of(words.LURES, language, word),
+        language_name=lambda word: words.name_of(words.LANGUAGES, language, word),
         fault_name=lambda word: words.name_of(words.FAULTS, language, word),
         step_name=lambda word: words.name_of(words.STEPS, language, word),
         reason_name=lambda word: words.name_of(words.REASONS, language, word),
@@ -153,16 +155,19 @@ def _json_bar(model: ModelPart, text: Mapping[str, str]) -> Markup:
 
 
 def _matrix(report: Report, kind: str, names: Mapping[str, str]) -> dict[str, Any]:
-    """Rows by class or lure, columns by model: (k, n, shade 0..4). Rows that nobody has are left out."""
+    """Rows by class, lure or language, columns by model: (k, n, shade 0..4). Rows that nobody has are left out."""
 
     def cell(model: ModelPart, row: str) -> Part:
         if kind == "classes":
             return Part(n=model.total.n, k=model.classes.get(row, 0))
-        return model.lures.get(row, Part(n=0, k=0))
+        return parts(model).get(row, Part(n=0, k=0))
+
+    def parts(model: ModelPart) -> Mapping[str, Part]:
+        return model.languages if kind == "languages" else model.lures
 
     found: set[str] = set()
     for model in report.models:
-        found |= set(model.classes if kind == "classes" else model.lures)
+        found |= set(model.classes if kind == "classes" else parts(model))
     known = [name for name in names if name in found]
     rows: Sequence[str] = [*known, *sorted(found - set(known))]
     cells = {row: [(one := cell(model, row), _shade(one.ratio)) for model in report.models] for row in rows}

@@ -1,5 +1,6 @@
 """What goes into the report: tonight against the baseline, and the worst replies."""
 
+from monitor.nightly.records import Result
 from monitor.report.build import LOOP_CHARS, MOST_SAMPLES, SAMPLES_A_MODEL, worst
 from tests.support.evals import result
 from tests.support.reports import NIGHTS, night, report
@@ -43,3 +44,16 @@ def test_a_sample_keeps_the_loop_and_little_round_it() -> None:
 
 def test_replies_whose_text_is_not_kept_are_no_sample() -> None:
     assert worst([result(ill=True, reply="")]) == []
+
+
+def test_one_reply_of_each_class_is_shown_before_a_second_of_any() -> None:
+    def bad(number: int, loop_class: str, chars: int) -> Result:
+        return result(
+            number, ill=True, reply="x" * 2_000, start=0, end=chars, loop_class=loop_class, fingerprint=f"f{number}"
+        )  # fmt: skip
+
+    many = [bad(number, "phrase_loop", 1_000 + number) for number in range(8)]
+    few = [bad(20, "stuck", 40), bad(21, "restatement", 300), bad(22, "stuck", 90)]
+    shown = [(sample.loop_class, sample.prompt_id) for sample in worst([*many, *few])]
+    assert shown[:3] == [("phrase_loop", "p7"), ("stuck", "p22"), ("restatement", "p21")]
+    assert [kind for kind, _ in shown[3:]] == ["phrase_loop"] * 3
