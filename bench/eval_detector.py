@@ -65,7 +65,8 @@ def shown_of(record: dict[str, Any]) -> int:
 
 
 def unit_of(record: dict[str, Any]) -> int:
-    """Length of what repeats, in characters: the label's, else the middle distance between what is said again.
+    """Length of what repeats, in characters: the label's, else of what is said twice in a row where the loop begins, else
+    the middle distance between what is said again.
 
     Measured in the labelled stretch, over word trigrams that were said before in it: near copies of a paragraph are as
     far apart as copies. 0 where hardly anything is said twice: a few words in rotation.
@@ -73,6 +74,12 @@ def unit_of(record: dict[str, Any]) -> int:
     if record.get("period_chars"):
         return int(record["period_chars"])
     text = record["text"][record["onset"] or 0 : record.get("loop_end") or record.get("end") or len(record["text"])]
+    head = text[:24]
+    again = text.find(head, 1)
+    while 0 < again <= len(text) * 2 // 5:
+        if text[:again] == text[again : 2 * again]:
+            return again
+        again = text.find(head, again + 1)
     words = [(m.start(), m.group().casefold()) for m in TOKEN.finditer(text)]
     last: dict[tuple[str, ...], int] = {}
     apart = []

@@ -6,6 +6,7 @@ Same interface as Watch, so the gate and the corpus evaluation run either.
 from detector.finding import Finding, class_of, dense_stretch
 from detector.metrics import char_repeat
 from detector.policy import GatePolicy
+from detector.profile import Profile
 from detector.tail import run_length
 from detector.text import TOKEN, WORD
 from detector.verdict import LoopClass, Rule
@@ -17,8 +18,9 @@ _ONSET_BACK = 8000  # characters searched back for a collapse's onset
 class ClassicWatch:
     """Follows one text by the classic rules."""
 
-    def __init__(self, policy: GatePolicy) -> None:
+    def __init__(self, policy: GatePolicy, profile: Profile) -> None:
         self.policy = policy
+        self.profile = profile
         self.buf = ""
         self.base = 0
         self.hold_at: int | None = None
@@ -77,12 +79,14 @@ class ClassicWatch:
             return None
         tail = self.buf[max(0, end - 120) : end]
         words = TOKEN.findall(tail.casefold())
-        rule = None
-        if len(words) > 6 and len(set(words[-7:])) == 1:
+        rule, p = None, self.profile
+        stuck = p.stuck_words - 3 if p.stuck_words <= 10 else p.stuck_words  # the usual 10 is 7 here: more than 6
+        grams = 3 * p.cycle_count
+        if len(words) >= stuck and len(set(words[-stuck:])) == 1:
             rule, cls = Rule.STUCK, LoopClass.STUCK
-        elif len(words) >= 12 and words[-12:] == words[-3:] * 4:
+        elif len(words) >= grams and words[-grams:] == words[-3:] * p.cycle_count:
             rule, cls = Rule.TRIGRAM, LoopClass.PHRASE_LOOP
-        elif len(tail) == 120 and char_repeat(self.buf[max(0, end - 4800) : end]) > 0.35:
+        elif p.char_rule and len(tail) == 120 and char_repeat(self.buf[max(0, end - 4800) : end]) > p.char_repeat:
             rule, cls = Rule.CHAR, LoopClass.STUCK
         if rule is None:
             return None

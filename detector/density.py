@@ -14,6 +14,7 @@ from detector.text import WORD, plain_lines, shape, tokens
 from detector.verdict import Rule
 
 CHAR_STEP = 96  # characters between two looks at the last 120
+_USUAL = 0.6  # trigram_repeat of every profile that names none
 _CODE = "(){}[]=<>;_/\\|:@"
 _VERBATIM = 40  # trigrams in a row
 FEW = 12  # different words in 48, for which a reply is cut: healthy prose shows three times as many, and never under 17
@@ -32,6 +33,12 @@ class Density:
         self.suspicious = False
         self.armed: Rule | None = None  # held one check ago
         self._words = words
+        # How much more a profile lets be said again than usual: the lines beside its own move with it.
+        self._lax = (1 - _USUAL) / max(1e-9, 1 - profile.trigram_repeat)
+        self._few = FEW / self._lax
+        # Fewer different characters than these in 120 can break the char rule; of ASCII, of CJK and others.
+        poor = 0.65 * (1 - profile.char_repeat)
+        self._poor = (36 * poor + 1, 95 * poor)
 
     def look(self, buf: str, end: int, at: int, *, final: bool) -> Rule | None:
         """Judge `buf` up to `end`, which is offset `at` of the text; a rule acts when it still holds one check later."""
@@ -45,7 +52,7 @@ class Density:
             self.suspicious = True
         if rule is None and p.char_rule and (final or at % CHAR_STEP == 0) and end >= 48:
             rule = self._characters(buf, end)
-        if rule is None and _emoji(buf, end):
+        if rule is None and _emoji(buf, end, 160 * p.symbols):
             rule = Rule.SYMBOL
         if rule is not None:
             self.suspicious = True
@@ -62,15 +69,16 @@ class Density:
         near = shape(buf[max(0, end - 600) : end])
         if going and near == "prose" and not _coded(buf[max(0, end - 300) : end], 0.04):
             self.suspicious = True
+        lax, limit = self._lax, self.profile.trigram_repeat
         dense = (
-            share > self.profile.trigram_repeat
-            or (recent > 0.62 and words.score >= 24)
-            or (words.score >= 60 and words.thrice >= _THRICE)
+            share > limit
+            or (recent > limit + 0.02 and words.score >= 24)
+            or (words.score >= 60 * lax and words.thrice >= _THRICE * lax)
         )
         # Nearly everything was said before, in units longer than the window: a paragraph for the third time.
         again = (
-            words.score >= 130
-            and words.thrice >= _THRICE
+            words.score >= 130 * lax
+            and words.thrice >= _THRICE * lax
             and near == "prose"
             and shape(buf[max(0, end - KEEP) : end]) == "prose"
         )
@@ -97,8 +105,8 @@ class Density:
             if tail[-720:].count("\n") < 4:
                 return True
             words = tokens(plain_lines(tail[-720:]))[-120:]
-            return duplicate_share(words[-50:]) > 0.55 or duplicate_share(words) > min(limit, 0.5)
-        return trigram_repeat(tail, kind) > max(limit, 0.62)
+            return duplicate_share(words[-50:]) > limit - 0.05 or duplicate_share(words) > limit - 0.1
+        return trigram_repeat(tail, kind) > limit + 0.02
 
     def _vocabulary(self, window: list[str], buf: str, end: int) -> Rule | None:
         """A rotation of few words in no fixed order shows in its vocabulary long before its trigrams fill up."""
@@ -111,13 +119,13 @@ class Density:
             self.suspicious = len(set(window[-size:])) <= most and tail.count('"') > 0.05 * len(tail)
             return None
         self.suspicious = True
-        return Rule.TRIGRAM if len(window) >= 48 and len(set(window[-48:])) <= FEW else None
+        return Rule.TRIGRAM if len(window) >= 48 and len(set(window[-48:])) <= self._few else None
 
     def _characters(self, buf: str, end: int) -> Rule | None:
         tail = buf[max(0, end - 120) : end]
         distinct = len(set(tail))
-        # At most 0.65 * 0.65 of 22 + 9 + 5 letters, digits and marks, or of 120**0.92 CJK characters.
-        if distinct > (16 if tail.isascii() else 40):
+        # Healthy text shows 22 + 9 + 5 letters, digits and marks, or 120**0.92 CJK characters and some of those.
+        if distinct > self._poor[not tail.isascii()]:
             return None
         tail = buf[max(0, end - 720) : end]
         if WORD.search(tail[-120:]) is None or shape(tail) != "prose":
@@ -139,11 +147,11 @@ def _coded(tail: str, share: float) -> bool:
     return sum(map(tail.count, _CODE)) > share * len(tail)
 
 
-def _emoji(buf: str, end: int) -> bool:
+def _emoji(buf: str, end: int, size: int) -> bool:
     """A flood of few different symbols that is no exact cycle: emoji sequences, mixed marks."""
-    if end < 160 or buf[end - 1].isalnum():
+    if end < size or buf[end - 1].isalnum():
         return False
-    tail = buf[end - 160 : end]
+    tail = buf[end - size : end]
     if tail.isascii() or WORD.search(tail) is not None:
         return False
     kinds = set(tail)

@@ -25,9 +25,14 @@ class Finding:
     onset: int
     seen: int
 
-    @property
-    def repeats(self) -> int:
-        return max(1, (self.seen - self.start) // max(1, self.period or len(self.unit)))
+
+def copies(unit: str, period: int, length: int) -> int:
+    """Copies of a unit in a run of `length` characters; a last one that lacks only blanks or marks counts."""
+    size = max(1, period or len(unit))
+    whole, rest = divmod(length, size)
+    lacking = unit[rest:] if period and rest else ""
+    # What follows a loop stands where its last separator would.
+    return max(1, whole + bool(lacking and WORD.search(unit) and not WORD.search(lacking)))
 
 
 def class_of(unit: str, rule: Rule) -> LoopClass:

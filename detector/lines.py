@@ -5,7 +5,9 @@ Out: whether they loop now, and from which offset on.
 """
 
 import re
+from collections.abc import Callable
 
+from detector.calls import Calls, without_id
 from detector.finding import Finding
 from detector.verdict import LoopClass, Rule
 
@@ -26,6 +28,7 @@ class Lines:
         self._plain = ""  # the last line, its numbers as '#'
         self._next: str | None = None  # the item that comes if the items go round
         self._counted = 0  # characters of these
+        self._calls = Calls()
         self._numbered = 0  # lines in a row that equal the one above but for their numbers
 
     def take(self, text: str) -> None:
@@ -42,6 +45,7 @@ class Lines:
             self._numbered = self._numbered + 1 if same else 0
             self._counted = self._counted + len(stripped) if same else len(stripped)
             self._plain = plain
+            self._calls.take(stripped)
         del self._bodies[:-48]
         self._next = _coming(self._bodies)
 
@@ -53,7 +57,7 @@ class Lines:
     @property
     def expecting(self) -> bool:
         """Whether the next line may make a list suspicious: `expects` is to be asked as it grows."""
-        return self._numbered >= 1 or self._next is not None
+        return self._numbered >= 1 or self._next is not None or self._calls.same >= 2
 
     def rotates(self, items: int, *, final: bool) -> bool:
         """Whether the last items stay or come round again; at the end of a text two fewer are enough."""
@@ -63,13 +67,17 @@ class Lines:
         """Whether `items` lines in a row differ only in their numbers."""
         return self._numbered >= items - 1 and self._counted >= _COUNTED
 
+    def calls(self, items: int) -> bool:
+        """Whether the same tool was called with the same arguments too often: half as often as list items may stay."""
+        return self._calls.same >= items - 4
+
     def expects(self, partial: str, *, counting: bool) -> bool:
         """Whether the lines so far and the beginning of the next look like a list that goes on by itself.
 
         Earlier than `rotates` and `counts`, which are certain: to hold the line, not to cut it.
         """
         begun = partial.strip()
-        if counting and self._numbered >= 1:
+        if (counting and self._numbered >= 1) or self._calls.same >= 2:
             plain = _DIGITS.sub("#", begun)
             if self._plain.startswith(plain) and (self._numbered >= 2 or len(plain) >= _BEGUN):
                 return True
@@ -84,8 +92,10 @@ class Lines:
         if self.rotates(items, final=final):
             whole = end if final else buf.rfind("\n", low, end)
             unit, begin, onset = self._round(buf[low:whole], items)
+        elif self.calls(items):
+            unit, begin, onset = _back(buf[low:end], self._calls.last, without_id)
         elif counting and self.counts(items):
-            unit, begin, onset = self._count(buf[low:end])
+            unit, begin, onset = _back(buf[low:end], self._plain, lambda line: _DIGITS.sub("#", line))
         else:
             return None
         at = base + low
@@ -93,22 +103,6 @@ class Lines:
             rule=Rule.ENUMERATION, loop_class=LoopClass.FORMAT_RUNAWAY, unit=unit, period=0,
             start=at + begin, onset=at + onset, seen=base + end,
         )  # fmt: skip
-
-    def _count(self, text: str) -> tuple[str, int, int]:
-        """Lines equal but for their numbers: back to the first of them, over one stranger between two of them."""
-        size = at = begin = onset = len(text)
-        strangers = 0
-        for line in reversed(text.split("\n")):
-            at -= len(line) + (at < size)
-            if not line.strip():
-                continue
-            if _DIGITS.sub("#", line.strip()) == self._plain:
-                begin, onset, strangers = at, begin, 0
-            elif begin < size and len(line) <= size - at:
-                strangers += 1
-                if strangers > 1:
-                    break
-        return self._plain, begin, onset
 
     def _round(self, text: str, items: int) -> tuple[str, int, int]:
         """Items that come round: back over those that the last ones hold, one stranger allowed between them."""
@@ -122,6 +116,23 @@ class Lines:
         start = _round_from(bodies, items)
         onset = next((i for i in range(start + 1, len(bodies)) if bodies[i] in bodies[start:i]), start)
         return "\n".join(bodies[start:onset])[:4096], lines[start][0], lines[onset][0]
+
+
+def _back(text: str, last: str, plain: Callable[[str], str]) -> tuple[str, int, int]:
+    """(unit, first line, second) of lines that are `last` in their `plain` form: back over one stranger between two."""
+    size = at = begin = onset = len(text)
+    strangers = 0
+    for line in reversed(text.split("\n")):
+        at -= len(line) + (at < size)
+        if not line.strip():
+            continue
+        if plain(line.strip()) == last:
+            begin, onset, strangers = at, begin, 0
+        elif begin < size and len(line) <= size - at:
+            strangers += 1
+            if strangers > 1:
+                break
+    return last, begin, onset
 
 
 def _item(stripped: str) -> tuple[str, bool]:

@@ -9,6 +9,7 @@ long run of marks, a word of many letters, lines that are equal but for their nu
 import math
 import re
 
+from detector.calls import holds_calls
 from detector.density import CHAR_STEP, FEW
 from detector.lines import Lines
 from detector.text import CJK, settled, spaced, unquoted
@@ -31,6 +32,7 @@ _LISTED = re.compile(r"\d|^[ \t]*[-*+•·#>\"'(\[]")
 _SAME = re.compile(r"([\W_])\1+")
 _LETTERS = 60  # fewer letters in a window are data, which the char rule leaves alone
 _EQUAL_LINES = 5
+_CALLS = 3  # lines before the fourth call
 _ITEMS = 8  # the fewest any profile asks for
 _SCORE = 14  # no statistical rule acts below
 
@@ -121,12 +123,13 @@ def _blank(match: re.Match[str]) -> str:
 
 def _looping_lines(text: str, bare: str) -> bool:
     """Whether the rules on lines would hold anywhere; asked of them only where lines are equal but for their numbers."""
-    if text.count("\n") < _EQUAL_LINES:
+    calls = holds_calls(text)
+    if text.count("\n") < (_CALLS if calls else _EQUAL_LINES):
         return False
-    if _equal(bare) < _EQUAL_LINES:
+    if not calls and _equal(bare) < _EQUAL_LINES:
         return False
-    lines = [(line, _LISTED.search(line) is not None) for line in text.split("\n")]
-    if _equal("\n".join(line for line, listed in lines if listed)) < _EQUAL_LINES:
+    lines = [(line, calls or _LISTED.search(line) is not None) for line in text.split("\n")]
+    if not calls and _equal("\n".join(line for line, listed in lines if listed)) < _EQUAL_LINES:
         return False
     rules, last = Lines(), ""
     for line, listed in lines:
@@ -135,7 +138,7 @@ def _looping_lines(text: str, bare: str) -> bool:
             continue
         rules.take(f"{last}\n{line}" if last else line)
         last = ""
-        if rules.counts(_ITEMS) or rules.rotates(_ITEMS, final=True):
+        if rules.counts(_ITEMS) or rules.rotates(_ITEMS, final=True) or rules.calls(_ITEMS):
             return True
     return False
 

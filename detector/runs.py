@@ -97,14 +97,15 @@ class Runs:
         """What a text ends in may be shorter: nothing healthy comes after it."""
         p, copies = self.profile, run // period
         nearly = 2.5 if size >= 200 else 3
-        if run >= nearly * period and size >= 40 and p.block_copies <= 3:
+        if run >= nearly * period and size * 5 >= p.block_width * 2 and p.block_copies <= 3:
             return Rule.BLOCK
         strict = p.stuck_words <= 10
-        if whole and period > 1 and copies >= 6 and size * copies >= 24 and strict:
+        if whole and period > 1 and strict and copies >= p.cycle_count + 2 and size * copies * 4 >= p.cycle_width:
             return Rule.STUCK if len(TOKEN.findall(unit)) == 1 else Rule.CYCLE
         if not lettered:
             return Rule.STUCK if period <= 6 and copies >= max(20, p.stuck_words) else None
-        return self._stuck(unit, period, run, size, 7 if strict else p.stuck_words, lettered, final=True)
+        least = p.stuck_words - 3 if strict else p.stuck_words
+        return self._stuck(unit, period, run, size, least, lettered, final=True)
 
     def _stuck(
         self, unit: str, period: int, run: int, size: int, least: int, lettered: bool, *, final: bool
@@ -115,7 +116,8 @@ class Runs:
         if run < least * period or size * (run // period) < (28 if size > period else 48):
             return None
         words = TOKEN.findall(unit.casefold() if len(unit) < 64 else "")
-        return Rule.STUCK if len(words) == 1 or (final and words) else None
+        few = final and words and run >= (self.profile.cycle_count + 3) * period
+        return Rule.STUCK if len(words) == 1 or few else None
 
 
 def shown_limit(period: int) -> int:

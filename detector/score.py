@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from detector.aftermath import fresh_from, loop_trigrams
-from detector.finding import Finding
+from detector.finding import Finding, copies
 from detector.fingerprint import fingerprint
 from detector.metrics import char_repeat, context_sim
 from detector.profile import Profile, profile_of
@@ -81,8 +81,7 @@ def scan(watch: Watch, text: str, *, skip: bool = True) -> Finding | None:
 
 def verdict_of(found: Finding, end: int, watch: Watch | None, profile: Profile, tail: str) -> Verdict:
     """The public record of one finding whose last copy ends at `end`; `tail` is the text before it was seen."""
-    period = found.period or len(found.unit)
-    repeats = max(1, (end - found.start) // max(1, period))
+    repeats = copies(found.unit, found.period, end - found.start)
     watch = watch or Watch(profile)
     return Verdict(
         health=Health.DEGENERATE,

@@ -76,7 +76,9 @@ class StreamGate:
         self._loop: Aftermath | None = None  # the loop being suppressed
 
     def _new_watch(self) -> Watch | ClassicWatch:
-        return ClassicWatch(self.policy) if self.policy.rules is RuleSet.CLASSIC else Watch(self.profile)
+        if self.policy.rules is RuleSet.CLASSIC:
+            return ClassicWatch(self.policy, self.profile)
+        return Watch(self.profile)
 
     @property
     def shown(self) -> int:

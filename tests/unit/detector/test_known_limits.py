@@ -68,7 +68,7 @@ def test_of_more_than_200000_characters_only_the_tail_is_judged() -> None:
 
 
 def test_rows_of_data_that_only_count_on_are_not_flagged() -> None:
-    row = '{{"id": "call_{0}", "function": {{"name": "get_weather", "arguments": "Berlin"}}}}'
+    row = '{{"seq": {0}, "host": "berlin-1", "level": "info", "text": "heartbeat sent, no answer"}}'
     assert not score("\n".join(row.format(at) for at in range(10))).degenerate
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from detector import Rule, score
+from detector import GateState, Rule, StreamGate, score
 from detector.runs import HELD, allowance, symbol_limit
 
 PROSE = "The route is closed until noon, so take the coast road and turn left at the old mill. "
@@ -42,6 +42,22 @@ def test_symbols_that_outgrow_a_hold_are_held_late_and_others_at_once() -> None:
     assert allowance(" ", 1, "a") == symbol_limit(" ") - HELD
     assert allowance("|---", 1, "a") == allowance("ab", 1, "") == 32
     assert allowance("-", 1, "|") > allowance("-", 1, "\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        pytest.param("| a | b | c |\n|---|---|---|\n| 1 | 2 | 3 |\n", False, id="the rule under a head"),
+        pytest.param(f"| Name{' ' * 40}| Role |\n|{'-' * 45}|{'-' * 6}|\n", False, id="the same, drawn to width"),
+        pytest.param("| day | a | b | c | d | e | f | g |\n| Mo | yes | yes | yes | yes | yes | yes | yes |\n", False, id="equal cells"),
+        pytest.param(f"| a | b | c |\n{'|---' * 14}", True, id="a rule that goes on beyond its head"),
+        pytest.param(f"| a | b | c |\n{'| yes ' * 14}", True, id="a row that does"),
+    ],
+)  # fmt: skip
+def test_a_tables_own_rows_and_rules_are_not_held(text: str, held: bool) -> None:
+    gate = StreamGate()
+    states = [gate.feed(text[at : at + 5], 0.0).state for at in range(0, len(text), 5)]
+    assert (GateState.HOLDING in states) is held
 
 
 def test_three_copies_of_a_long_unit_may_be_shown_and_two_of_a_short_one() -> None:

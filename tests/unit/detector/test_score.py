@@ -1,5 +1,8 @@
 """Whole texts: classes, spans, profiles, previous replies, odd input."""
 
+import random
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -46,6 +49,15 @@ def test_the_span_holds_the_run_and_the_onset_is_one_unit_later() -> None:
     assert verdict.rules == (Rule.CYCLE,)
 
 
+@pytest.mark.parametrize(
+    ("unit", "joint"), [("ha", " "), ("court order", " "), ("好的，马上", "，"), ("Use less water.", "\n")]
+)
+@pytest.mark.parametrize("end", ["", ". Then we went home, and it was fine."])
+def test_a_last_copy_that_lacks_only_the_blank_or_mark_after_it_counts(unit: str, joint: str, end: str) -> None:
+    verdict = score(f"{HEAD}\n{joint.join([unit] * 40)}{end}")
+    assert verdict.repeats == 40
+
+
 def test_the_fingerprint_is_the_same_wherever_the_loop_was_joined() -> None:
     assert fingerprint("court placeholder ") == fingerprint("placeholder court ") == fingerprint("Court  PLACEHOLDER ")
     assert fingerprint("abab") == fingerprint("ba")
@@ -69,6 +81,25 @@ def test_declared_repetition_passes_up_to_a_width_of_400() -> None:
     refrain = "Row, row, row your boat,\n" * 8
     assert not score(refrain, repetition_allowed=True).degenerate
     assert score("Row, row, row your boat,\n" * 40, repetition_allowed=True).degenerate
+
+
+@pytest.mark.parametrize(
+    ("text", "looser"),
+    [
+        pytest.param(HEAD + "court order " * 7, {"cycle_count": 12}, id="six copies at the end"),
+        pytest.param(HEAD + "court " * 9, {"stuck_words": 40, "cycle_count": 40}, id="one word seven times"),
+        pytest.param(HEAD + PARAGRAPH[:60] * 3, {"block_width": 400}, id="three copies of a block"),
+        pytest.param(HEAD + "🎉🎊 🥳🎉 🎊🥳 🥳🎊 " * 14, {"symbols": 4}, id="emoji"),
+        pytest.param(
+            " ".join(random.Random(5).choices(["red", "blue", "green", "black", "white"], k=200)),
+            {"trigram_repeat": 0.98},
+            id="a rotation of few words",
+        ),
+    ],
+)
+def test_a_looser_profile_loosens_every_line_that_belongs_to_it(text: str, looser: dict[str, float]) -> None:
+    assert score(text).degenerate
+    assert not score(text, profile=replace(profile_of(None), **looser)).degenerate
 
 
 def test_an_unknown_profile_is_refused() -> None:
