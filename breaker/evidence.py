@@ -15,6 +15,7 @@ class EvidenceKind(StrEnum):
     COMPLAINTS = "complaints"  # numbers: users, chance
     HOURLY = "hourly"  # the abnormal flag: shown and alerted until it expires, moves no level
     HARD_IN_A_ROW = "hard_in_a_row"  # numbers: failures, quiet_s
+    PROBES_WANTED = "probes_wanted"  # its sample is too small to judge and it looks ill: the monitor sends prompts
     OPEN_CAP = "open_cap"  # kept in service by max_open_ratio: counted once by the fleet
     DETECTOR_SUSPECT = "detector_suspect"  # of the whole fleet; numbers: until, models (breaker/fleet.py)
 
@@ -33,6 +34,21 @@ class Evidence:
 
     def number(self, name: str) -> float:
         return dict(self.numbers).get(name, 0.0)
+
+
+PROBES_ASKED_EVERY_S = 60.0
+"""Asked again so often while the sample stays too small."""
+
+
+def probes_asked(model: str, slot: int, now_s: float) -> Evidence:
+    """The record by which an evaluator asks the monitor for prompts; good until the one after the next slot."""
+    return Evidence(
+        id=f"probes:{slot}",
+        kind=EvidenceKind.PROBES_WANTED,
+        model=model,
+        found_at=now_s,
+        valid_until=(slot + 2) * PROBES_ASKED_EVERY_S,
+    )
 
 
 class EvidenceStore(Protocol):

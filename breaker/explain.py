@@ -72,7 +72,9 @@ def explain(here: Snapshot, seen: Seen, policy: BreakerPolicy, now_s: float) -> 
     readings = read_all(view, policy)
     ratios = [reading for reading in readings if reading.reason in RATIO_RULES - {Reason.HARD_FAILURES}]
     unknown = not any(reading.known for reading in ratios)
-    ill = here.level in (Level.WARN, Level.REDUCED) or any(dict(reading.numbers).get("k") for reading in ratios)
+    # One bad reply a day is no illness: a healthy model is asked only where a level may be near.
+    repeats = max((dict(reading.numbers).get("k", 0.0) for reading in ratios), default=0.0)
+    ill = here.level in (Level.WARN, Level.REDUCED) or repeats >= policy.warn_min_repeats
     row = clear_row(here, view, policy)
     return Explanation(
         snapshot=here,

@@ -8,7 +8,7 @@ Posture when a store is gone: the last document stays in force, counts stay here
 import asyncio
 import logging
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from random import Random
@@ -17,7 +17,7 @@ from base.clock import Clock
 from base.faults import Fault
 from breaker.conditions import Condition, conditions
 from breaker.counting import LocalCounters
-from breaker.evidence import EvidenceStore
+from breaker.evidence import PROBES_ASKED_EVERY_S, EvidenceKind, EvidenceStore, probes_asked
 from breaker.explain import Explanation, explain
 from breaker.fleet import FLEET, Hold, Move, allowed, as_evidence, begun_hold, cap_evidence, hold_in
 from breaker.flushing import Flusher
@@ -91,6 +91,7 @@ class Guard:
         self.callbacks: list[Callable[[Transition], None]] = list(on_transition)
         self._silent_since: float | None = None
         self._nudged = asyncio.Event()
+        self._asked_probes: dict[str, int] = {}
         self.moves: Counter[tuple[str, Level, bool]] = Counter()
         """Moves up that this replica was the one to write: by model, level, and whether they are obeyed."""
         self.open_cap_hits = 0
@@ -175,14 +176,15 @@ class Guard:
         )
 
     @contextmanager
-    def permit(self, model: str, *, live: bool = False) -> Iterator[Permit | None]:
+    def permit(self, model: str, *, live: bool = False, shadow: bool = False) -> Iterator[Permit | None]:
         """A permit for one probe of a RECOVERING model, or None. Settle it with `.settle(clean)`; else it is given back.
 
-        `live`: for a client's own request, the last resort: not in the first two minutes of a recovery from repeats
-        while the monitor is alive and sends its suite prompts.
+        `shadow`: for a copy of a request; `live`: for a client's own, the last resort. They get none in the first minute
+        or two of a recovery from repeats, while the monitor is alive and sends its suite prompts.
         """
         here, now_s = self._snapshots[model], self._server_now()
-        if here.effective is not Level.RECOVERING or (live and not self._live_may_probe(here, now_s)):
+        after_s = self.policy.live_probe_after_s if live else self.policy.shadow_probe_after_s if shadow else 0.0
+        if here.effective is not Level.RECOVERING or (after_s and not self._may_probe(here, now_s, after_s)):
             yield None
             return
         with self.pool.take(model, here.epoch, now_s) as permit:
@@ -212,9 +214,9 @@ class Guard:
         """The monitor lives: leave it the first permits."""
         self.monitor_seen_at = self._server_now()
 
-    def _live_may_probe(self, here: Snapshot, now_s: float) -> bool:
-        after_s = self.policy.live_probe_after_s
-        return is_hard(here.cause) or now_s - self.monitor_seen_at > after_s or now_s - here.since > after_s
+    def _may_probe(self, here: Snapshot, now_s: float, after_s: float) -> bool:
+        unseen_s = now_s - self.monitor_seen_at
+        return is_hard(here.cause) or unseen_s > self.policy.live_probe_after_s or now_s - here.since > after_s
 
     # -- the background -------------------------------------------------------------------------------------------
 
@@ -357,13 +359,29 @@ class Guard:
             if here is None:
                 continue  # a reload took it away meanwhile
             if full:
-                self.explanations[model] = explain(here, seen, self.policy, now_s)
+                self.explanations[model] = told = explain(here, seen, self.policy, now_s)
+                if told.probes_wanted and told.unknown and here.mode is Mode.AUTO:
+                    await self._ask_for_probes(here, now_s)
             if is_quiet(here, seen):
                 continue
             moved = next_snapshot(here, seen, self.policy, now_s, jitter)
             if moved is not here:
                 proposed.append((here, moved))
         return proposed
+
+    async def _ask_for_probes(self, here: Snapshot, now_s: float) -> None:
+        slot = int(now_s // PROBES_ASKED_EVERY_S)
+        if self._evidence is None or here.level is Level.RECOVERING or self._asked_probes.get(here.model) == slot:
+            return
+        self._asked_probes[here.model] = slot
+        await self._evidence.add(probes_asked(here.model, slot, now_s))
+
+    async def probes_wanted(self) -> Collection[str]:
+        """Models that look ill on too few replies, as the evaluator found. Raises StoreUnavailable."""
+        if self._evidence is None:
+            return ()
+        found = await self._evidence.evidence_of(self.models)
+        return [m for m, records in found.items() if any(r.kind is EvidenceKind.PROBES_WANTED for r in records)]
 
     async def _read(self, model: str, now_s: float, *, full: bool) -> Seen:
         return await self._reader.read(self._snapshots[model], now_s, full=full)

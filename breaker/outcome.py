@@ -36,3 +36,16 @@ def classify(
     if fault is Fault.REPETITION or (verdict and verdict.degenerate and verdict.loop_class in REPETITION_CLASSES):
         return Outcome.DEGENERATE
     return Outcome.GOOD
+
+
+def proven(fault: Fault | None, outcome: Outcome) -> bool | None:
+    """What an attempt says as a probe: True clean, False ill, None nothing about the model.
+
+    Stricter than the counts: an empty or garbled reply is no repeat, and no proof of health either. A reply whose tokens
+    went to reasoning is: reachable and thinking (CASES.md, H7).
+    """
+    if fault in (Fault.EMPTY, Fault.GARBLE):
+        return False
+    if fault is Fault.LENGTH_IN_REASONING:
+        return True
+    return {Outcome.GOOD: True, Outcome.DEGENERATE: False, Outcome.FAILED: False}.get(outcome)

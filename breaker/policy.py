@@ -122,6 +122,9 @@ class BreakerPolicy(BaseModel):
     probe_false_fail: Chance = 0.05
     probe_hard_good: Sample = 3  # in a row: enough after hard failures
     probe_timeout_s: Seconds = 600.0  # no verdict by then: open again
+    shadow_probe_after_s: Seconds = (
+        60.0  # copies of requests come after suite prompts; at once without a monitor heartbeat
+    )
     live_probe_after_s: Seconds = 120.0  # live traffic is the last resort; at once without a monitor heartbeat
 
     # the fleet

@@ -31,6 +31,9 @@ class MonitorPolicy(BaseModel):
         6  # hours over which a rising share of repaired JSON is looked for
     )
     trend_min_repaired: Annotated[int, Field(ge=1, le=100_000)] = 20  # fewer repaired replies are no trend
+    sample_probe_every_s: Annotated[float, Field(ge=0, le=3_600)] = (
+        20.0  # a model that looks ill on too few replies is sent a prompt so often; 0: never
+    )
     versions_sampled: Annotated[int, Field(ge=10, le=10_000)] = 500  # calls an hour and model read for a silent change
 
     @field_validator("timezone")

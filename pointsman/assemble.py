@@ -211,6 +211,7 @@ async def _assemble(settings: Settings, stack: AsyncExitStack, given: Clock | No
         stack=stack,
         phrases=phrases,
     )
+    stack.push_async_callback(service.app.models.shadows.close)
     BreakerCollector(deps.metrics.registry, guard, counts, calls, moves, feedback)
     deps.ready = lambda: not service.draining
     return service

@@ -134,5 +134,8 @@ class Operators:
 
 def _start_probes(service: Service) -> None:
     endpoints = {name: model.endpoints[0] for name, model in service.deps.topology.models.items()}
-    probes = ProbeRunner(service.upstream, service.guard, endpoints, service.clock, service.deps.rng)
+    every_s = service.settings.monitor.sample_probe_every_s
+    probes = ProbeRunner(
+        service.upstream, service.guard, endpoints, service.clock, service.deps.rng, sample_every_s=every_s
+    )
     service.background(probes.run(), "probes")

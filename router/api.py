@@ -32,6 +32,7 @@ from router.journey import ABANDONED_STATUS, Deps, Journey
 from router.limits import Admission, Headers
 from router.request_ids import RequestIds
 from router.serve import serve_stream, serve_whole
+from router.shadow import Shadows
 from router.sse import encode
 from router.stream_out import SseOut
 from router.telling import end_failed, internal, send_answer, send_error, send_last, stopping
@@ -144,6 +145,7 @@ class ModelEndpoint:
         self._deps = deps
         self._seen: Deps | None = None
         self._in_flight = 0
+        self.shadows = Shadows()
         self._ids = RequestIds()
         deps.metrics.in_flight.set_function(lambda: self._in_flight)
 
@@ -252,6 +254,8 @@ class ModelEndpoint:
                 usage = journey.usage()
                 admission.settle(usage.prompt_tokens + usage.completion_tokens)
             _written_down(journey, status)
+            if status == 200:
+                self.shadows.after(journey)
 
 
 class _MethodRefused(RouterError):

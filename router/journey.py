@@ -11,7 +11,7 @@ from typing import Any
 
 from base.faults import Fault
 from base.switch import SwitchMode
-from breaker.outcome import Outcome, classify
+from breaker.outcome import Outcome, classify, proven
 from detector import GateMode
 from detector.checks import Format
 from detector.structured import Step as ParseStep
@@ -180,8 +180,8 @@ class Journey(Tale):
         if attempt.first_text_s is not None and self.first_text_s is None:
             self.first_text_s = max(0.0, self.elapsed_s() - attempt.elapsed_s + attempt.first_text_s)
         self.tried.append(Tried(model=rung.model.name, endpoint=rung.endpoint, attempt=attempt, changed=self._changed))
-        if rung.permit is not None and outcome is not Outcome.NOT_COUNTED:
-            rung.permit.settle(outcome is Outcome.GOOD)
+        if rung.permit is not None and (clean := proven(attempt.fault, outcome)) is not None:
+            rung.permit.settle(clean)
         self._rest(rung, attempt)
         self._count(rung, attempt, outcome)
         if outcome is Outcome.DEGENERATE or attempt.fault in (Fault.INVALID_FORMAT, Fault.GARBLE):

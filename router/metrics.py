@@ -40,6 +40,7 @@ class RouterMetrics:
         self.overhead = Histogram("overhead_seconds", "Request less attempts", ("route",), buckets=_OVERHEAD, **make)  # type: ignore[arg-type]
         self.observed = Counter("observed_repeats", "Loops judged under the switch observe", ("model",), **make)  # type: ignore[arg-type]
         self.gate = GateMetrics(self.registry)
+        self.shadows = Counter("shadow_probes", "Probes by copies of requests", ("model", "outcome"), **make)  # type: ignore[arg-type]
         self.at_cap = Counter("model_at_cap", "Draws past a model at its cap", ("model",), **make)  # type: ignore[arg-type]
         self.in_flight = Gauge("in_flight", "Requests being served", **make)  # type: ignore[arg-type]
         self.level = Gauge("model_severity", "0 healthy, 1 warn, 2 reduced, 3 open or recovering", ("model",), **make)  # type: ignore[arg-type]

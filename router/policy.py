@@ -28,6 +28,10 @@ class RouterPolicy(BaseModel):
     """Characters kept of a failed reply round its onset; 0 keeps no text at all."""
     live_permit_ratio: float = Field(default=0.01, ge=0.0, le=0.01)
     """Chance that a request tries a recovering model, if a permit is free (BREAKER.md, Coming back)."""
+    shadow_probes: bool = True
+    """Whether copies of answered requests may probe a recovering model, under the fleet's permits; nothing is stored."""
+    shadow_at_once: int = Field(default=2, ge=1, le=100)
+    """Such copies under way in one process."""
     forbidden_rest_s: float = Field(default=300.0, ge=0.0, le=86_400.0)
     """How long an endpoint rests after 401, 402, 403, 404: our key or model name must be mended first."""
     guard_auxiliary: bool = False

@@ -198,8 +198,11 @@ class BreakerGuard(Protocol):
 
     def snapshot(self, model: str) -> Snapshot: ...
 
-    def permit(self, model: str, *, live: bool = False) -> AbstractContextManager[Permit | None]:
-        """A permit for one call to a RECOVERING model, or None; `live`: for a client's own request, the last resort."""
+    def permit(self, model: str, *, live: bool = False, shadow: bool = False) -> AbstractContextManager[Permit | None]:
+        """A permit for one call to a RECOVERING model, or None.
+
+        `shadow`: for a copy of a request that was answered; `live`: for a client's own request, the last resort.
+        """
 
     def note(
         self,

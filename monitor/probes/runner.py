@@ -1,13 +1,14 @@
 """Sends suite prompts to recovering models, through the same upstream code as live traffic, under the fleet's permits.
 
 A judged answer settles the permit; an answer that says nothing about the model (rate limit, our key, the caller's own
-4xx, cancelled) gives it back.
+4xx, cancelled) gives it back. Models that look ill on too few replies to tell are sent some without a permit: these
+count as any attempt does, towards setting a level and towards clearing it (BREAKER.md, scenarios 8 and 33).
 """
 
 import asyncio
 import logging
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib.resources import files
@@ -17,12 +18,18 @@ from typing import Protocol
 from base.clock import Clock
 from base.faults import Fault
 from breaker.levels import Level
-from breaker.outcome import Outcome, classify
+from breaker.outcome import Outcome, classify, proven
+from breaker.ports import StoreUnavailable
+from breaker.share import SHUT
+from detector.verdict import Verdict
 from upstream.attempt import Attempt
 from upstream.call import Call, Endpoint, Timeouts
 
 log = logging.getLogger(__name__)
 EVERY_S = 2.0
+SAMPLE_EVERY_S = 20.0
+"""Three a minute: 30 in ten minutes and 90 in half an hour, the samples that L1 and L2 ask for."""
+SCENE = "probe"
 AT_ONCE = 2  # permits of one model in use at a time
 
 
@@ -43,6 +50,23 @@ class Permits(Protocol):
     def levels(self) -> Mapping[str, Level]: ...
     def permit(self, model: str) -> AbstractContextManager[Settles | None]: ...
     def monitor_beat(self) -> None: ...
+    async def probes_wanted(self) -> Collection[str]:
+        """Models whose sample is too small to judge. Raises StoreUnavailable."""
+        ...
+
+    def note(
+        self,
+        *,
+        model: str,
+        scene: str,
+        endpoint: int,
+        outcome: Outcome,
+        fault: Fault | None,
+        verdict: Verdict | None,
+        tokens_in: int,
+        tokens_out: int,
+        elapsed_s: float,
+    ) -> None: ...
 
 
 class Asks(Protocol):
@@ -58,17 +82,7 @@ def suite() -> tuple[Prompt, ...]:
 
 def judged_clean(attempt: Attempt) -> bool | None:
     """True clean, False ill, None when the answer says nothing about the model."""
-    if attempt.fault in (Fault.EMPTY, Fault.GARBLE):
-        return False
-    if attempt.fault is Fault.LENGTH_IN_REASONING:
-        return True  # reachable and thinking: too few tokens are no illness (CASES.md, H7)
-    match classify(attempt.fault, attempt.verdict):
-        case Outcome.GOOD:
-            return True
-        case Outcome.DEGENERATE | Outcome.FAILED:
-            return False
-        case _:
-            return None
+    return proven(attempt.fault, classify(attempt.fault, attempt.verdict))
 
 
 class ProbeRunner:
@@ -83,21 +97,32 @@ class ProbeRunner:
         rng: Random,
         prompts: Sequence[Prompt] | None = None,
         timeouts: Timeouts | None = None,
+        sample_every_s: float = SAMPLE_EVERY_S,
     ) -> None:
+        """`sample_every_s`: how often a model without a sample is asked; 0: never."""
         self._asks, self._permits, self._endpoints = asks, permits, dict(endpoints)
         self._clock, self._rng = clock, rng
         self._prompts = tuple(prompts or suite())
         self._timeouts = timeouts or Timeouts(total_s=60.0)
+        self._sample_every_s = sample_every_s
         self.sent = 0
 
     async def run(self) -> None:
+        async with asyncio.TaskGroup() as rounds:
+            rounds.create_task(self._repeat(self.once, EVERY_S))
+            if self._sample_every_s > 0:
+                rounds.create_task(self._repeat(self.sample, self._sample_every_s))
+
+    async def _repeat(self, step: Callable[[], Awaitable[None]], every_s: float) -> None:
         while True:
             try:
-                await self.once()
+                await step()
+            except StoreUnavailable as error:
+                log.info("probes: who needs them is not known: %s", error)
             except Exception:
                 # One probe that fails oddly must not leave every model open for good.
                 log.exception("probes: a round failed")
-            await self._clock.sleep(EVERY_S)
+            await self._clock.sleep(every_s)
 
     async def once(self) -> None:
         """Probe each recovering model as far as permits are at hand."""
@@ -105,14 +130,37 @@ class ProbeRunner:
         ill = [m for m, level in self._permits.levels().items() if level is Level.RECOVERING and m in self._endpoints]
         await asyncio.gather(*(self._probe(model) for model in ill for _ in range(AT_ONCE)))
 
+    async def sample(self) -> None:
+        """One prompt to each model that looks ill on too few replies; the answer counts. Raises StoreUnavailable."""
+        levels = self._permits.levels()
+        wanted = [m for m in await self._permits.probes_wanted() if m in self._endpoints and levels.get(m) not in SHUT]
+        await asyncio.gather(*(self._sampled(model) for model in wanted))
+
+    async def _sampled(self, model: str) -> None:
+        self.sent += 1
+        attempt = await self._asked(model)
+        self._permits.note(
+            model=model,
+            scene=SCENE,
+            endpoint=0,
+            outcome=classify(attempt.fault, attempt.verdict),
+            fault=attempt.fault,
+            verdict=attempt.verdict,
+            tokens_in=attempt.usage.prompt_tokens,
+            tokens_out=attempt.usage.completion_tokens,
+            elapsed_s=attempt.elapsed_s,
+        )
+
+    async def _asked(self, model: str) -> Attempt:
+        prompt = self._rng.choice(self._prompts)
+        return await self._asks.complete(_call(prompt), self._endpoints[model], self._timeouts)
+
     async def _probe(self, model: str) -> None:
         with self._permits.permit(model) as permit:
             if permit is None:
                 return
             self.sent += 1
-            prompt = self._rng.choice(self._prompts)
-            attempt = await self._asks.complete(_call(prompt), self._endpoints[model], self._timeouts)
-            if (clean := judged_clean(attempt)) is not None:
+            if (clean := judged_clean(await self._asked(model))) is not None:
                 permit.settle(clean)
 
 

@@ -195,7 +195,7 @@ class FakeGuard:
         return Snapshot(model=model, level=self.at.get(model, Level.HEALTHY), until=self.until.get(model, 0.0))
 
     @contextmanager
-    def permit(self, model: str, *, live: bool = False) -> Iterator[FakePermit | None]:
+    def permit(self, model: str, *, live: bool = False, shadow: bool = False) -> Iterator[FakePermit | None]:
         yield self.grants if self.at.get(model) is Level.RECOVERING else None
 
     def note(self, **what: Any) -> None:

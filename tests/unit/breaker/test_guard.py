@@ -419,3 +419,35 @@ async def test_a_forced_mode_without_an_end_is_refused(until: float) -> None:
     fleet = Fleet()
     with pytest.raises(RefusedMove, match="expiry"):
         await fleet.replica().force("m", Mode.FORCED_OPEN, "op", "drill", until)
+
+
+async def test_a_model_that_looks_ill_on_too_few_replies_asks_for_probes_that_count_and_then_no_more() -> None:
+    """Rows 8 and 33 of the breaker's table, in the fleet: any replica knows who is to be asked."""
+    fleet = Fleet(("m", "y"))
+    evaluator, monitor = fleet.replica("a"), fleet.replica("b")
+    async with fleet.running(evaluator, monitor):
+        for _ in range(15):
+            talk(evaluator, 0, 1)
+            talk(evaluator, 20, 0, "y")
+            await fleet.clock.advance(60)
+        assert await monitor.probes_wanted() == ["m"]
+        talk(monitor, 30, 0)
+        await fleet.clock.advance(200)
+        assert await monitor.probes_wanted() == []
+
+
+async def test_copies_of_requests_get_permits_after_the_suite_and_before_live_traffic() -> None:
+    fleet = Fleet()
+    guard = fleet.replica()
+    async with fleet.running(guard):
+        await guard.force("m", Mode.FORCED_OPEN, "op", "drill", T0 + 30)
+        await fleet.clock.advance(32)
+        for waited_s, shadow, live in ((1, False, False), (64, True, False), (60, True, True)):
+            await fleet.clock.advance(waited_s)
+            guard.monitor_beat()
+            with guard.permit("m", shadow=True) as permit:
+                assert (permit is not None) is shadow
+            await fleet.clock.advance(2)
+            guard.monitor_beat()
+            with guard.permit("m", live=True) as permit:
+                assert (permit is not None) is live

@@ -1,13 +1,17 @@
-"""Which answers prove something about a recovering model."""
+"""Which answers prove something about a recovering model, and who else is sent prompts."""
 
-from collections.abc import Iterator, Mapping
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from random import Random
+from typing import Any
 
 import pytest
 
 from base.faults import Fault
 from breaker.levels import Level
+from breaker.outcome import Outcome
+from breaker.ports import StoreUnavailable
 from detector import score
 from monitor.probes.runner import ProbeRunner, judged_clean, suite
 from tests.support.clock import ManualClock
@@ -68,6 +72,11 @@ class OnePermit:
 
     def monitor_beat(self) -> None: ...
 
+    async def probes_wanted(self) -> Sequence[str]:
+        return ()
+
+    def note(self, **what: Any) -> None: ...
+
 
 class Model:
     def __init__(self, reply: Attempt) -> None:
@@ -92,3 +101,49 @@ async def test_a_model_that_is_not_recovering_is_left_alone() -> None:
     permits, model = OnePermit(Level.OPEN), Model(attempt())
     await ProbeRunner(model, permits, {"m": ENDPOINT}, ManualClock(), Random(1)).once()
     assert not model.calls
+
+
+class Asking(OnePermit):
+    """A breaker that looks for a larger sample of some models, and keeps what was counted."""
+
+    def __init__(self, level: Level, wanted: Sequence[str]) -> None:
+        super().__init__(level)
+        self.wanted, self.noted = wanted, []
+
+    async def probes_wanted(self) -> Sequence[str]:
+        return self.wanted
+
+    def note(self, **what: Any) -> None:
+        self.noted.append(what)
+
+
+@pytest.mark.parametrize("level", [Level.HEALTHY, Level.REDUCED])
+async def test_a_model_that_looks_ill_on_too_few_replies_is_asked_and_the_answer_counts(level: Level) -> None:
+    permits, model = Asking(level, ["m", "gone"]), Model(attempt(Fault.REPETITION))
+    await ProbeRunner(model, permits, {"m": ENDPOINT}, ManualClock(), Random(1)).sample()
+    assert [(n["model"], n["scene"], n["outcome"]) for n in permits.noted] == [("m", "probe", Outcome.DEGENERATE)]
+    assert not permits.given, "no permit: it takes traffic anyway"
+
+
+@pytest.mark.parametrize(("level", "wanted"), [(Level.OPEN, ["m"]), (Level.RECOVERING, ["m"]), (Level.REDUCED, [])])
+async def test_who_is_shut_or_known_well_enough_is_not_asked(level: Level, wanted: list[str]) -> None:
+    permits, model = Asking(level, wanted), Model(attempt())
+    await ProbeRunner(model, permits, {"m": ENDPOINT}, ManualClock(), Random(1)).sample()
+    assert not model.calls
+
+
+async def test_prompts_for_a_larger_sample_go_on_beside_probes_that_fail() -> None:
+    clock, permits = ManualClock(), Asking(Level.REDUCED, ["m"])
+
+    async def nobody_knows() -> Sequence[str]:
+        raise StoreUnavailable("away")
+
+    model = Model(attempt())
+    runner = asyncio.create_task(ProbeRunner(model, permits, {"m": ENDPOINT}, clock, Random(1)).run())
+    await clock.advance(61)
+    assert len(permits.noted) == 4
+    permits.probes_wanted = nobody_knows  # type: ignore[method-assign]
+    await clock.advance(60)
+    assert not runner.done()
+    runner.cancel()
+    await asyncio.gather(runner, return_exceptions=True)
