@@ -266,7 +266,8 @@ async def test_a_model_that_asks_to_wait_again_and_again_is_asked_four_times() -
 async def test_a_request_waits_for_the_open_model_that_returns_inside_its_deadline_and_asks_it_by_permit(
     stream: bool,
 ) -> None:
-    world = World(levels=dict.fromkeys("abc", Level.OPEN), when_down=WhenDown.ERROR)
+    quiet = RouterPolicy(shadow_probes=False)
+    world = World(levels=dict.fromkeys("abc", Level.OPEN), policy=quiet, when_down=WhenDown.ERROR)
     world.guard.until = {"b": world.clock.now_s() + 42.0}
     asking = asyncio.create_task(world.ask(stream=stream))
     await until(lambda: world.clock.sleeping)
