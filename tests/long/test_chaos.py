@@ -15,7 +15,14 @@ import pytest
 
 from tests.support.crowd import Crowd, Seen
 from tests.support.deployment import Deployment, deployed, rows
-from tests.support.invariants import SEVERITY, counts_are_exact, moves_are_a_chain, only_without_another, watch_routes
+from tests.support.invariants import (
+    SEVERITY,
+    changes,
+    counts_are_exact,
+    moves_are_a_chain,
+    only_without_another,
+    watch_routes,
+)
 from tests.support.postgres import NotHere
 
 SECONDS = float(os.environ.get("POINTSMAN_CHAOS_S", "120"))
@@ -139,6 +146,8 @@ async def test_whatever_is_killed_no_request_is_lost_and_no_loop_is_shown(tmp_pa
             await _every_answer_is_on_record(deployment, seen)
             moves = await moves_are_a_chain(deployment)
             print(f"{moves} transitions, {len(deployment.robot.received)} messages")
+            print(*await rows(deployment.postgres.url, MOVES), sep="\n")
+            print("seen:", *changes(stood), sep="\n")
             await _routers_agree(deployment)
     except NotHere as why:
         pytest.skip(f"NOT RUN: postgres, {why}")

@@ -99,5 +99,17 @@ def only_without_another(broken: list[tuple[float, str]], stood: list[Standing])
         assert "3" in others, f"a stream of {model} broke off while the others stood at {others}"
 
 
+def changes(stood: list[Standing]) -> list[tuple[float, str, str]]:
+    """When (seconds since the first look) any router first told another severity of a model than the look before."""
+    last: dict[str, str] = {}
+    out = []
+    for at, severities in stood:
+        for name, severity in severities.items():
+            if last.get(name) != severity:
+                out.append((round(at - stood[0][0], 1), name, severity))
+                last[name] = severity
+    return out
+
+
 def _json(value: object) -> Any:
     return json.loads(value) if isinstance(value, str) else value
