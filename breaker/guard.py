@@ -287,6 +287,7 @@ class Guard:
         await self._poll_hold()
         if self._silent_since is not None:
             self._silent_since = None
+            self._local.store_is_back(self.policy, self._server_now())
             self._flusher.distrust()  # it may have come back empty, or as a replica that lacks the last writes
         for model in self._standing():
             here, found = self._snapshots[model], kept.get(model)

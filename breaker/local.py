@@ -1,5 +1,6 @@
 """Levels that one replica raises by its own counts while the store is gone: up only, and for a limited time.
 
+Once the store is back the fleet decides: over the counts of all, those of this replica included.
 In:  this process's counters.  Out: what routing obeys.  Source: BREAKER.md, Redis down.
 """
 
@@ -14,6 +15,7 @@ from breaker.reader import Reader
 from breaker.seen import Seen, view_of
 from breaker.snapshot import Snapshot
 from breaker.triggers import read_all
+from breaker.window import MINUTE_S
 
 
 class LocalLevels:
@@ -53,6 +55,15 @@ class LocalLevels:
             higher = now_s < until and not _ordered(snapshot, now_s) and level.severity > snapshot.effective.severity
             out[model] = level if higher else snapshot.effective
         return out
+
+    def store_is_back(self, policy: BreakerPolicy, now_s: float) -> None:
+        """Leave the levels raised here in force only until the fleet has looked at every minute of the outage.
+
+        What this replica counted is written now, and whoever evaluates sees it beside what the others counted. Kept for
+        their whole time instead, the levels would keep one replica from a model that all others use, without any probe.
+        """
+        looked_at = now_s + MINUTE_S + policy.grace_s + policy.full_s + policy.poll_s
+        self._raised = {model: (level, min(until, looked_at)) for model, (level, until) in self._raised.items()}
 
     def forget(self, model: str) -> None:
         """The fleet has decided about the model since."""

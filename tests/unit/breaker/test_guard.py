@@ -129,6 +129,37 @@ async def test_without_the_store_a_replica_raises_levels_on_its_own_for_a_while(
     assert fleet.moves() == []
 
 
+async def test_a_level_raised_alone_ends_when_the_store_is_back_and_the_fleet_sees_no_reason_for_it() -> None:
+    fleet = Fleet()
+    a, b = fleet.replica("a"), fleet.replica("b")
+    async with fleet.running(a, b):
+        fleet.down = True
+        fail(b, 10)
+        await fleet.clock.advance(3)
+        assert b.levels() == {"m": Level.OPEN}
+        await fleet.clock.advance(60)
+        fleet.down = False
+        talk(a, 100, 0)
+        await fleet.clock.advance(30)
+        assert b.levels() == {"m": Level.OPEN}, "the fleet has not looked at every minute yet"
+        await fleet.clock.advance(50)
+        assert b.levels() == {"m": Level.HEALTHY}
+    assert fleet.moves() == []
+
+
+async def test_a_level_raised_alone_becomes_the_fleets_when_the_store_is_back_and_others_agree() -> None:
+    fleet = Fleet()
+    a, b = fleet.replica("a"), fleet.replica("b")
+    async with fleet.running(a, b):
+        fleet.down = True
+        fail(b, 10)
+        await fleet.clock.advance(3)
+        fleet.down = False
+        await fleet.clock.advance(3)
+        assert (a.levels()["m"], b.levels()["m"]) == (Level.OPEN, Level.OPEN)
+    assert fleet.moves() == [(Level.HEALTHY, Level.OPEN)]
+
+
 async def test_a_document_the_store_lost_is_put_back_and_a_new_replica_adopts_it() -> None:
     fleet = Fleet()
     guard = fleet.replica()
