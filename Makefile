@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 JOBS ?= 2
 CONFIG ?= $(wildcard pointsman.yaml)
 
-.PHONY: run demo clients test test-unit test-long check fmt bench eval-detector setup model sbom audit lock clean
+.PHONY: run demo clients test test-unit test-long check fmt bench bench-full bench-report bench-peers bench-tools eval-detector setup model sbom audit lock clean
 .DEFAULT_GOAL := run
 
 $(VENV)/.ready: pyproject.toml requirements.lock
@@ -84,8 +84,24 @@ eval-detector: setup
 	@$(BIN)/python -m bench.eval_detector
 	@$(BIN)/python -m bench.detector_report $(if $(ALPACA),--alpaca $(ALPACA))
 
-bench: setup
-	@$(BIN)/python bench/run.py nginx pointsman
+# What a request costs. The load wants nginx and wrk (Debian packages); PostgreSQL for the rows of SQL down.
+bench: setup bench-tools
+	@$(BIN)/python -m bench.run
+
+bench-full: setup bench-tools bench-peers
+	@sh tests/support/postgres_server.sh
+	@$(BIN)/python -m bench.run --full
+	@for part in scale gate_window call_rows hot_path start; do $(BIN)/python -m bench.$$part || echo "NOT MEASURED: bench.$$part"; done
+	@$(MAKE) --no-print-directory bench-report
+
+bench-report: setup
+	@$(BIN)/python -m bench.report
+
+bench-peers: setup
+	@$(BIN)/python -m bench.get_peers
+
+bench-tools:
+	@for tool in nginx wrk; do command -v $$tool >/dev/null || { echo "NOT MEASURED: the bench needs $$tool: apt-get install $$tool"; exit 1; }; done
 
 .venv-audit/.ready:
 	@{ $(PYTHON) -m venv .venv-audit && .venv-audit/bin/pip install --quiet --disable-pip-version-check \

@@ -2,14 +2,17 @@
 
 Any POST works. The prompt picks the stream: "n=64 d=5" means 64 content deltas,
 5 ms apart (d=0: one event-loop turn apart, so each is still a write of its own).
-Without "stream": true in the body it answers a plain chat completion instead.
+Without "stream": true in the body it answers a plain chat completion instead:
+with "kb=16" in the prompt one of 16 KB of prose, with "as=json" a JSON document of a kilobyte.
 """
 
 import asyncio
+import functools
 import json
 import random
 import re
 import sys
+from pathlib import Path
 
 try:
     import uvloop
@@ -17,6 +20,7 @@ except ImportError:
     uvloop = None
 
 WANTED = re.compile(rb"n=(\d+) d=(\d+)")
+SIZE = re.compile(rb"kb=(\d+)")
 STREAM = re.compile(rb'"stream"\s*:\s*true')
 LENGTH = re.compile(rb"content-length:\s*(\d+)", re.I)
 CHUNKED = re.compile(rb"transfer-encoding:\s*chunked", re.I)
@@ -92,6 +96,44 @@ PLAIN, MODELS = (
 )
 
 
+CORPUS = Path(__file__).resolve().parent.parent / "tests" / "data" / "corpus"
+
+
+def whole(content: str) -> bytes:
+    """An answer with that text, head and all; the rest of it is that of completion.json."""
+    body = json.loads(PLAIN_BODY)
+    body["choices"][0]["message"]["content"] = content
+    data = json.dumps(body).encode()
+    return b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s" % (len(data), data)
+
+
+def prose(size: int) -> str:
+    """Healthy English replies one after the other: those of a small real model, then (beyond 47 KB) made ones with tables."""
+    texts = []
+    for name in ("smollm2_replies_dev", "reports_dev", "tricky_dev"):
+        kept = map(json.loads, (CORPUS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines())
+        texts += [r["text"] for r in kept if r["label"] == "healthy" and r["lang"] == "en"]
+    text = "\n\n".join(dict.fromkeys(texts)).encode("ascii", "ignore").decode()
+    assert len(text) >= size, f"the corpus holds {len(text)} characters"
+    return text[:size]
+
+
+@functools.cache
+def asked_whole(size: bytes) -> bytes:
+    return whole(prose(1024 * int(size)))
+
+
+@functools.cache
+def document() -> bytes:
+    """A JSON document of about a kilobyte, after bench/loads.py: SCHEMA."""
+    words = prose(900).split()
+    parts = [
+        {"title": " ".join(words[at : at + 3]), "done": at % 2 == 0, "words": words[at : at + 9]}
+        for at in range(0, 90, 9)
+    ]
+    return whole(json.dumps({"name": "bench", "parts": parts}))
+
+
 class Upstream(asyncio.Protocol):
     def connection_made(self, transport):
         self.transport, self.buf, self.loop = transport, b"", asyncio.get_running_loop()
@@ -108,12 +150,20 @@ class Upstream(asyncio.Protocol):
             return
         self.buf = b""
         if not STREAM.search(body):
-            self.transport.write(MODELS if head.startswith(b"GET") else PLAIN)
+            self.transport.write(self.plain(head, body))
             return
         want = WANTED.search(body)
         n, ms = (int(want[1]), int(want[2])) if want else (64, 0)
         self.transport.write(HEAD + FIRST)
         self.step(0, n, ms / 1000, self.loop.time())
+
+    def plain(self, head, body):
+        if head.startswith(b"GET"):
+            return MODELS
+        if b"as=json" in body:
+            return document()
+        size = SIZE.search(body)
+        return asked_whole(size[1]) if size else PLAIN
 
     def step(self, i, n, delay, start):
         if self.transport.is_closing():

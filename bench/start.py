@@ -1,6 +1,6 @@
 """What an idle router costs: processor seconds until it listens, and resident memory after it.
 
-Run from the repository's root: `python bench/start.py`. Figures are from /proc (Linux). A common Valkey and a database that is
+Run from the repository's root: `python -m bench.start`; writes bench/results/start.json. Figures are from /proc (Linux). A common Valkey and a database that is
 at its newest version are there already, as for each worker after the first start.
 """
 
@@ -10,6 +10,8 @@ import os
 import sys
 import tempfile
 from pathlib import Path
+
+from bench.processes import RESULTS
 
 PAGE, TICK = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_CLK_TCK")
 SETTLE_S = 5.0
@@ -49,15 +51,20 @@ def settings(folder: Path) -> Path:
 
 
 async def main() -> None:
+    rows = []
     with tempfile.TemporaryDirectory() as folder:
         file = settings(Path(folder))
         for what in ("empty database", "database at its newest version"):
             process, cpu_s = await started(file)
             await asyncio.sleep(SETTLE_S)
+            rows.append({"what": what, "cpu_s": cpu_s, "resident_mb": resident_mb(process.pid)})
             print(
-                f"{what}: {cpu_s:.2f} s of processor time until it listens, {resident_mb(process.pid):.0f} MB resident"
+                f"{what}: {cpu_s:.2f} s of processor time until it listens, {rows[-1]['resident_mb']:.0f} MB resident"
             )
             await ended(process)
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "start.json").write_text(json.dumps(rows, indent=1))
 
 
-asyncio.run(main())
+if __name__ == "__main__":
+    asyncio.run(main())

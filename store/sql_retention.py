@@ -3,12 +3,19 @@
 In:  a table with a moment per row, the oldest moment that is kept, the most rows.  Out: how many went.
 """
 
-from sqlalchemy import Column, Table, delete, func, select
-from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy import Column, Table, delete, func, select, text
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from store.sql_link import answered
 
 BATCH = 2_000
+COUNTED_ROWS = 1_000_000
+"""Beyond it PostgreSQL's own estimate is believed: counting takes about a second for ten million rows, and each
+question has five."""
+ESTIMATE = text(
+    "select coalesce(sum(reltuples), 0) from pg_class where oid = to_regclass(:name)"
+    " or oid in (select relid from pg_partition_tree(to_regclass(:name)))"
+)
 
 
 class SqlRetention:
@@ -25,8 +32,15 @@ class SqlRetention:
         """Delete the oldest rows beyond the `most` newest."""
         with answered():
             async with self._engine.connect() as connection:
-                there = int((await connection.execute(select(func.count()).select_from(table))).scalar_one())
+                there = await self._count(connection, table)
         return await self._in_batches(table, table.c[moment], None, there - most) if there > most else 0
+
+    async def _count(self, connection: AsyncConnection, table: Table) -> int:
+        if self._engine.dialect.name == "postgresql":
+            about = int((await connection.execute(ESTIMATE, {"name": f'"{table.name}"'})).scalar_one())
+            if about > COUNTED_ROWS:
+                return about
+        return int((await connection.execute(select(func.count()).select_from(table))).scalar_one())
 
     async def _in_batches(
         self, table: Table, moment: "Column[float]", before: float | None, most: int | None

@@ -57,6 +57,12 @@ class Postgres:
         self._port = free_port()
         self._server: subprocess.Popen[bytes] | None = None
 
+    @property
+    def pid(self) -> int:
+        """Of the running server; its workers are its children."""
+        assert self._server is not None
+        return self._server.pid
+
     def url(self, database: str) -> str:
         return f"postgresql://test@127.0.0.1:{self._port}/{database}"
 
