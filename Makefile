@@ -111,7 +111,7 @@ bench-tools:
 sbom audit: setup
 	@$(MAKE) --no-print-directory .venv-audit/.ready
 	@if [ $@ = sbom ]; then mkdir -p build && .venv-audit/bin/cyclonedx-py environment --output-file build/sbom.json $(BIN)/python && echo build/sbom.json; \
-	else .venv-audit/bin/pip-audit --requirement requirements.lock --no-deps --disable-pip; fi
+	else $(BIN)/python -m tests.support.audit .venv-audit/bin/pip-audit requirements.lock; fi
 
 lock:
 	@$(BIN)/python -m pip install --quiet uv

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.detector_plots import histogram, scatter
+from bench.detector_rules import PEERS, bounds
 from bench.eval_detector import group_of, previous_of, profile_for, records, shown_limit, shown_of, unit_of
 from bench.hostile import SIZE, hostile, thue_morse
-from bench.peers import PEERS, bounds
 from detector import (
     GateMode,
     GatePolicy,

@@ -71,7 +71,7 @@ def load(folder: Path | None) -> Kept:
 
 
 def keep(kept: Kept) -> None:
-    MEASURED.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
+    MEASURED.write_text(json.dumps(dict(sorted(kept.items())), indent=1) + "\n")
 
 
 def shown(value: float | None, digits: int = 0) -> str:

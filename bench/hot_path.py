@@ -2,7 +2,7 @@
 
 A router is started with a sampler inside: a timer of its own processor time interrupts it each millisecond and notes who
 is running. What a library does is charged to the file of ours that called it; `(loop and server)` is what nobody of ours
-called. Plain requests and streams apart. Writes bench/results/profile.json; the functions go to the terminal.
+called. Plain and structured requests and streams apart. Writes bench/results/profile.json; the functions go to the terminal.
 """
 
 import argparse
@@ -98,6 +98,7 @@ def measured(seconds: float) -> dict[str, Any]:
         for at, (kind, load) in enumerate(
             {
                 "plain requests, 32 connections": lambda: whole(place, 32, seconds),
+                "structured requests, 32 connections": lambda: whole(place, 32, seconds, as_json=True),
                 "streams of 64 events 5 ms apart, 16 at a time": lambda: stream_load(place, 16, 64, 5, seconds),
             }.items(),
             start=1,
@@ -121,7 +122,7 @@ def _told(file: Path) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--seconds", type=float, default=15.0, help="of each of the two loads")
+    parser.add_argument("--seconds", type=float, default=15.0, help="of each of the three loads")
     given = parser.parse_args()
     found = measured(given.seconds)
     for kind, told in found["kinds"].items():

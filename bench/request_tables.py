@@ -8,6 +8,8 @@ from bench.loads import LENGTHS, SIZES_KB
 from bench.subjects import AS_SET_UP, SUBJECTS, Act
 
 GATEWAYS = ("nginx", "tensorzero", "litellm", "pointsman")
+CALM = 0.3
+"""Cores that others may use before the figures are said to hold no longer."""
 Row = Sequence[str]
 
 
@@ -37,10 +39,16 @@ def machine(figures: Figures) -> list[str]:
     versions = {name: figures.kept.get(name, {}).get("version", "") for name in GATEWAYS}
     beside = ", ".join(f"{name} {version}" for name, version in versions.items() if version and name != "pointsman")
     worst = max(figures.foreign(subject.name) for subject in SUBJECTS)
-    return [
+    out = [
         f"Measured on {here['day']}: {here['processors']} processors ({here['processor']}), Python {here['python']}, "
         f"{here['libraries']}; {beside}. Others took at most {worst:.2f} of a core meanwhile."
     ]
+    if worst > CALM or min(figures.kept.get(subject.name, {}).get("speed", 1.0) for subject in SUBJECTS) < 1:
+        out += [
+            "",
+            "**The machine was busy, or the slices were cut short: no absolute figure here holds, ratios within a row hardly.**",
+        ]
+    return out
 
 
 def gateways(figures: Figures) -> list[str]:

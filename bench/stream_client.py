@@ -1,11 +1,12 @@
 """Load client for streams: keeps C streams running for a while and prints one JSON line.
 
-Counts the SSE events that came back, when the first one did, and how many reads they took.
+Counts the SSE events that came back, when the first text did, and how many reads they took.
 """
 
 import argparse
 import asyncio
 import json
+import re
 import statistics
 import time
 from urllib.parse import urlsplit
@@ -14,6 +15,10 @@ try:
     import uvloop
 except ImportError:
     uvloop = None
+
+
+TEXT = re.compile(rb'"content":\s*"[^"]')
+"""The first event says the role and no text: a gateway may keep it until it has text to send."""
 
 
 class Stream(asyncio.Protocol):
@@ -27,7 +32,7 @@ class Stream(asyncio.Protocol):
         self.begin()
 
     def begin(self):
-        self.seen, self.reads, self.first, self.tail, self.head = 0, 0, None, b"", None
+        self.seen, self.reads, self.first, self.tail, self.head, self.early = 0, 0, None, b"", None, b""
         self.start = time.perf_counter()
         self.transport.write(self.job.request)
 
@@ -41,8 +46,10 @@ class Stream(asyncio.Protocol):
                 return
         window = self.tail + data
         count = window.count(b"data: ")
-        if count and self.first is None:
-            self.first = time.perf_counter()
+        if self.first is None:
+            self.early += data
+            if TEXT.search(self.early):
+                self.first, self.early = time.perf_counter(), b""
         self.seen += count
         self.tail = window[-5:]
         self.last = window[-80:] if len(window) > 80 else (self.last + data)[-80:]
@@ -55,7 +62,7 @@ class Stream(asyncio.Protocol):
 
     def finish(self):
         now = time.perf_counter()
-        self.job.done(self.first - self.start, now - self.start, self.seen, self.reads)
+        self.job.done((self.first or now) - self.start, now - self.start, self.seen, self.reads)
         self.last = b""
 
     def connection_lost(self, exc):

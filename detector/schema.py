@@ -12,12 +12,19 @@ from functools import lru_cache
 from typing import Any
 
 from detector.brackets import scan_brackets
+from detector.plain_schema import plain_check
 
 Schema = Mapping[str, Any] | bool
 MAX_ERRORS = 8
 """Schema errors told; more would only lengthen the retry prompt."""
 _TRIVIAL_WIDTH = 3
 """Values this narrow (CJK counts 2) are equal by chance: `ok`, `3`, `是`."""
+
+
+@lru_cache(maxsize=64)
+def _plain(schema_text: str) -> Any:
+    """A quick check for a schema that is plain, None for another."""
+    return plain_check(json.loads(schema_text))
 
 
 @lru_cache(maxsize=64)
@@ -68,6 +75,12 @@ def _remote_reference(node: Any) -> str | None:
 
 def schema_errors(value: Any, schema: Schema) -> tuple[str, ...]:
     """Where `value` breaks `schema`, at most MAX_ERRORS lines; () for a schema that cannot be applied."""
+    try:
+        plain = _plain(json.dumps(schema))
+    except (TypeError, ValueError, RecursionError):
+        return ()
+    if plain is not None:
+        return tuple(plain(value, MAX_ERRORS))
     validator = _validator_for(schema)
     if isinstance(validator, str):
         return ()

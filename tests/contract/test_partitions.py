@@ -86,7 +86,9 @@ async def test_a_row_that_fits_no_partition_is_kept_and_moved_once_its_day_has_o
 async def test_days_that_are_over_are_dropped_whole_and_the_days_ahead_are_there(parted: AsyncEngine) -> None:
     today = int(time.time() // DAY_S)
     past = await asked(parted, f"select call_partition({today - 40})")
-    await asked(parted, f"create table {past[0]} partition of call for values from (1e12) to (2e12)")  # by its name of that day
+    await asked(
+        parted, f"create table {past[0]} partition of call for values from (1e12) to (2e12)"
+    )  # by its name of that day
     before = await parts(parted)
     await asked(parted, "select call_partitions(30)")
     assert set(before) - set(await parts(parted)) == set(past)
