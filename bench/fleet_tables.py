@@ -13,7 +13,7 @@ from breaker.counting import KEPT_MIN
 
 REQUESTS_S, MODELS, LOAD = 10_000, 1_000, 0.6
 """The fleet of the arithmetic; a router is planned at 60 % of a core."""
-EVENTS, SCOPES, DAY_S, FLUSHES_S = 50, 3, 86_400, 5
+EVENTS, SCOPES, DAY_S = 50, 3, 86_400
 
 
 def fleet_parts(figures: Figures) -> dict[str, list[str]]:

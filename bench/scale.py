@@ -64,6 +64,14 @@ async def traffic(guards: list[Guard], models: tuple[str, ...], rng: Random, rat
         await asyncio.sleep(0.1)
 
 
+async def ended(running: list["asyncio.Task[None]"]) -> None:
+    """A client library that is cancelled while it waits may take that for its own time-out: so again, until all are gone."""
+    while running:
+        for task in running:
+            task.cancel()
+        running = list((await asyncio.wait(running, timeout=1.0))[1])
+
+
 def asked(redis: "Redis[bytes]") -> tuple[int, int]:
     stats = redis.info("stats")
     return int(stats["total_commands_processed"]), int(stats["total_net_input_bytes"]) + int(
@@ -99,9 +107,7 @@ async def measured(
         cpu, wall = time.process_time() - cpu, time.monotonic() - wall
         held = sum(redis.memory_usage(key) or 0 for key in redis.scan_iter(match="rep:*", count=1000))
         keys = sum(1 for _ in redis.scan_iter(match="rep:*", count=1000))
-    for task in running:
-        task.cancel()
-    await asyncio.gather(*running, return_exceptions=True)
+    await ended(running)
     for _, link in made:
         await link.close()
     return {

@@ -40,8 +40,6 @@ from console.watch_api import Watched
 
 log = logging.getLogger("pointsman.console")
 PACK_FROM_BYTES = 800
-OWN_GATE = ("/admin/", "/ack/", "/runbooks/")
-"""Paths that ask for a token or a signed link of their own, not for the pages' cookie."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,11 +22,6 @@ def expanded(part: SuiteFile) -> list[Prompt]:
     ]
 
 
-def variations(item: Item) -> int:
-    """How many prompts an item could give."""
-    return len(_rows(item, Random(0)))
-
-
 def _rows(item: Item, order: Random) -> list[Mapping[str, Any]]:
     """Every way to fill the item's slots, in a seeded order."""
     if item.cases:

@@ -17,7 +17,6 @@ M0 = 1_700_000_040 // 60
 
 HASH_BYTES, FIELD_BYTES = 160, 56
 """What a hash costs empty, and a field beside its name and value (docs/breaker.md, What Redis keeps)."""
-KEPT_MINUTES = 132
 BOOT_ID_CHARS = 12
 
 

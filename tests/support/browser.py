@@ -6,7 +6,6 @@
 import contextlib
 import os
 import shutil
-import subprocess
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -95,11 +94,3 @@ async def serious(page: Any) -> list[str]:
         ".map(v => v.id + ': ' + v.nodes.map(n => n.target.join(' ') + ' ' + (n.any[0]?.message || '')).slice(0, 3).join(' | '))"
     )
     return list(found)
-
-
-def has_chinese_font() -> bool:
-    try:
-        listed = subprocess.run(["fc-list", ":lang=zh"], capture_output=True, text=True, timeout=20, check=False)
-    except OSError:
-        return False
-    return bool(listed.stdout.strip())

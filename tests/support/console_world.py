@@ -4,7 +4,6 @@ Everything is drawn from one seed, so that two pictures of the same page differ 
 """
 
 import json
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,21 +128,6 @@ def _marks(counts: Counts) -> Mapping[str, int]:
 def _split(whole: Counts) -> tuple[Counts, Counts]:
     chat = Counts(judged=whole.judged * 2 // 3, sentence_loop=whole.sentence_loop, phrase_loop=whole.phrase_loop)
     return chat, Counts(judged=whole.judged - chat.judged, stuck=whole.stuck, format_runaway=whole.format_runaway)
-
-
-async def seed_calls(
-    service: Service, patients: Sequence[Patient], rng: Random, *, count: int = 400, days: float = 0.08
-) -> None:
-    """Requests of the last `days` days, each with its attempts; one in five failed over, with an excerpt kept."""
-    log = SqlCallLog(service.engine, queue_rows=10**9)
-    now_s = time.time() if service.settings.time_scale == 1 else service.clock.now_s()
-    for at in range(count):
-        log_call(
-            log, rng, patients, f"pm-{rng.randbytes(12).hex()}", now_s - rng.random() * days * 86_400, ill=at % 5 == 0
-        )
-        if at % 20_000 == 19_999:
-            await log.flush()
-    await log.flush()
 
 
 def log_call(

@@ -71,7 +71,6 @@ class Models:
 
     def __init__(self, answer: Callable[[str, str], Attempt] = lambda model, question: attempt()) -> None:
         self.answer, self.calls, self.bodies = answer, [], []
-        self.at_once = self.most_at_once = 0
 
     async def complete(self, call: Call, endpoint: Endpoint, timeouts: Timeouts) -> Attempt:
         question = call.body["messages"][-1]["content"]
