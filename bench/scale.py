@@ -11,6 +11,9 @@ The request path is left out: it asks nobody. Writes bench/results/scale.json an
 import argparse
 import asyncio
 import json
+import os
+import subprocess
+import sys
 import time
 import tracemalloc
 from random import Random
@@ -64,14 +67,6 @@ async def traffic(guards: list[Guard], models: tuple[str, ...], rng: Random, rat
         await asyncio.sleep(0.1)
 
 
-async def ended(running: list["asyncio.Task[None]"]) -> None:
-    """A client library that is cancelled while it waits may take that for its own time-out: so again, until all are gone."""
-    while running:
-        for task in running:
-            task.cancel()
-        running = list((await asyncio.wait(running, timeout=1.0))[1])
-
-
 def asked(redis: "Redis[bytes]") -> tuple[int, int]:
     stats = redis.info("stats")
     return int(stats["total_commands_processed"]), int(stats["total_net_input_bytes"]) + int(
@@ -99,17 +94,15 @@ async def measured(
     with Redis.from_url(url) as redis:
         redis.flushall()
         await past(url, names, minutes, clock)
-        running = [asyncio.create_task(guard.run()) for guard in guards]
+        running = [asyncio.create_task(guard.run()) for guard in guards]  # kept, or they would be collected
         await traffic(guards, names, rng, rate, time.monotonic() + (WARM_LARGE_S if models >= LARGE else WARM_S))
         commands, moved, cpu, wall = *asked(redis), time.process_time(), time.monotonic()
         await traffic(guards, names, rng, rate, time.monotonic() + seconds)
         commands, moved = (now - then for now, then in zip(asked(redis), (commands, moved), strict=True))
         cpu, wall = time.process_time() - cpu, time.monotonic() - wall
+        assert not any(task.done() for task in running)
         held = sum(redis.memory_usage(key) or 0 for key in redis.scan_iter(match="rep:*", count=1000))
         keys = sum(1 for _ in redis.scan_iter(match="rep:*", count=1000))
-    await ended(running)
-    for _, link in made:
-        await link.close()
     return {
         "models": models,
         "replicas": replicas,
@@ -137,7 +130,24 @@ def counter_bytes(models: int = 100, minutes: int = 130) -> dict[str, float]:
     return {"bytes_per_row": taken / (models * minutes * 3)}
 
 
-async def main() -> None:
+def one(url: str, models: int, replicas: int, minutes: int, seconds: float, rate: float) -> dict[str, float]:
+    """Measured in a process of its own, which ends without waiting for its guards: none is left beside the next."""
+    numbers = (models, replicas, minutes, seconds, rate)
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.scale", "--inside", url, *map(str, numbers)],
+        capture_output=True, text=True, timeout=WARM_LARGE_S + seconds + 120, check=True,
+    )  # fmt: skip
+    return {**json.loads(done.stdout), "rate": rate}
+
+
+async def inside(url: str, numbers: list[str]) -> None:
+    models, replicas, minutes = map(int, numbers[:3])
+    seconds, rate = map(float, numbers[3:])
+    print(json.dumps(await measured(url, models, replicas, seconds, rate, minutes)), flush=True)
+    os._exit(0)
+
+
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--models", type=int, nargs="*", default=[1, 10, 100, 1000])
     parser.add_argument("--replicas", type=int, nargs="+", default=[1, 8])
@@ -153,8 +163,13 @@ async def main() -> None:
     server.start()
     try:
         for models, replicas, minutes in wanted:
-            row = await measured(str(server.connection_url), models, replicas, given.seconds, given.rate, minutes)
-            rows.append(row | {"rate": given.rate})
+            try:
+                row = one(str(server.connection_url), models, replicas, minutes, given.seconds, given.rate)
+            except (subprocess.SubprocessError, ValueError) as error:
+                why = getattr(error, "stderr", None) or error
+                print(f"NOT MEASURED: {models} models, {replicas} replicas, {minutes} minutes: {why}", flush=True)
+                continue
+            rows.append(row)
             print("  ".join(f"{name} {value:,.1f}" for name, value in row.items()), flush=True)
             (RESULTS / "scale.json").write_text(json.dumps(rows, indent=1))
     finally:
@@ -162,4 +177,7 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    if sys.argv[1:2] == ["--inside"]:
+        asyncio.run(inside(sys.argv[2], sys.argv[3:]))
+    else:
+        main()
