@@ -11,6 +11,10 @@ from bench.figures import Figures, shown
 from bench.request_tables import Row, table
 from breaker.counting import KEPT_MIN
 
+RATE, DENSE = 20.0, 500.0
+"""Attempts a second of each replica as bench/scale.py takes them; of a busy one."""
+FULL = 10
+"""So few models that each writer has a row of each in every minute: the most that a minute takes in Redis."""
 REQUESTS_S, MODELS, LOAD = 10_000, 1_000, 0.6
 """The fleet of the arithmetic; a router is planned at 60 % of a core."""
 EVENTS, SCOPES, DAY_S = 50, 3, 86_400
@@ -20,13 +24,10 @@ def fleet_parts(figures: Figures) -> dict[str, list[str]]:
     return {"background": background(figures), "history": history(figures), "fleet": fleet(figures)}
 
 
-def row_of(figures: Figures, models: int, replicas: int, minutes: int = 0) -> dict[str, Any] | None:
-    found = [
-        r
-        for r in figures.kept.get("scale", [])
-        if (r["models"], r["replicas"], r["minutes"]) == (models, replicas, minutes)
-    ]
-    return found[0] if found else None
+def row_of(figures: Figures, models: int, replicas: int, minutes: int = 0, rate: float = RATE) -> dict[str, Any] | None:
+    wanted = (models, replicas, minutes, rate)
+    rows = figures.kept.get("scale", [])
+    return next((r for r in rows if (r["models"], r["replicas"], r["minutes"], r["rate"]) == wanted), None)
 
 
 def leader_ms(figures: Figures, models: int) -> float | None:
@@ -106,21 +107,23 @@ def _routers(figures: Figures) -> list[Row]:
 
 
 def _redis(figures: Figures) -> list[Row]:
-    one, eight = row_of(figures, MODELS, 1), row_of(figures, MODELS, 8)
-    replicas = (us := figures.request_us("100 models")) and ceil(us * REQUESTS_S / 1e6 / LOAD)
+    one, eight, dense = row_of(figures, FULL, 1), row_of(figures, FULL, 8), row_of(figures, MODELS, 1, rate=DENSE)
+    us = figures.request_us("100 models")
+    writers = us and ceil(us * REQUESTS_S / 1e6 / LOAD)
     size = commands = traffic = None
-    if one and eight and replicas:
-        per = (eight["bytes_per_minute_row"] - one["bytes_per_minute_row"]) / 7
-        size = (one["bytes_per_minute_row"] + per * (replicas - 1)) * MODELS * (KEPT_MIN + 2) / 1e9
-        more = (eight["commands_per_second"] - one["commands_per_second"]) / 7
-        commands = one["commands_per_second"] + more * (replicas - 1)
-        bytes_more = (eight["kilobytes_per_second"] - one["kilobytes_per_second"]) / 7
-        traffic = (one["kilobytes_per_second"] + bytes_more * (replicas - 1)) / 1e3
-    rate = one["rate"] if one else 0
+    if one and eight and writers:
+        each = (eight["bytes_per_minute_row"] - one["bytes_per_minute_row"]) / 7
+        size = (one["bytes_per_minute_row"] + each * (writers - 1)) * MODELS * (KEPT_MIN + 2) / 1e9
+    if dense and writers:
+        commands = dense["commands_per_second"] * writers
+        traffic = dense["kilobytes_per_second"] * writers / 1e3
+    per_replica = writers and REQUESTS_S / writers
+    lead = leader_ms(figures, MODELS)
+    told = dense and dense["cpu_ms_per_replica_second"]
     return [
-        ("Redis, memory", f"{shown(one and one['bytes_per_minute_row'])} bytes a model and minute of one writer, {shown(eight and eight['bytes_per_minute_row'])} of eight", "`python -m bench.scale`", f"{shown(size, 1)} GB with {shown(replicas)} writers, {KEPT_MIN + 2} minutes"),
-        ("Redis, commands", f"{shown(one and one['commands_per_second'])} a second of one replica, {shown(eight and eight['commands_per_second'])} of eight, at {rate:g} attempts a second each", "the same", f"{shown(commands)} a second and {shown(traffic, 1)} MB a second at that rate; more attempts touch more models a flush, at most all {MODELS:,}"),
-        ("leader", f"{shown(leader_ms(figures, MODELS))} ms of CPU a second alone", "the same", f"{shown((ms := leader_ms(figures, MODELS)) and ms / 10, 1)} % of a core; it reads a field for each writer"),
+        ("Redis, memory", f"{shown(one and one['bytes_per_minute_row'])} bytes a model and minute of one writer, {shown(eight and eight['bytes_per_minute_row'])} of eight", "`python -m bench.scale`", f"{shown(size, 1)} GB with {shown(writers)} writers, {KEPT_MIN + 2} minutes"),
+        ("Redis, commands", f"{shown(dense and dense['commands_per_second'])} a second and {shown(dense and dense['kilobytes_per_second'])} kB a second of one replica at {DENSE:g} attempts a second over {MODELS:,} models", "the same", f"{shown(commands)} a second, {shown(traffic)} MB a second, if each of {shown(writers)} does so (its share is {shown(per_replica)} attempts a second)"),
+        ("background of a replica", f"{shown(lead)} ms of CPU a second at {RATE:g} attempts a second, {shown(told)} at {DENSE:g}, leading", "the same", f"{shown(told and told / 10, 1)} % of a core; the leader reads a field for each writer"),
     ]  # fmt: skip
 
 
@@ -137,7 +140,7 @@ def _sql(figures: Figures) -> list[Row]:
 
 
 def fleet_plots(figures: Figures) -> dict[str, str]:
-    rows = figures.kept.get("scale", [])
+    rows = [r for r in figures.kept.get("scale", []) if r["rate"] == RATE]
     models = sorted({r["models"] for r in rows if not r["minutes"]})
     leader = [(float(m), ms) for m in models if (ms := leader_ms(figures, m)) is not None]
     other = [(float(m), max(ms, 0.1)) for m in models if (ms := other_ms(figures, m)) is not None]

@@ -1,6 +1,7 @@
 """How the breaker's background grows with models, replicas and minutes of history: processor time, and what Redis is asked.
 
-    python -m bench.scale [--models 1 10 100 1000] [--replicas 1 8] [--minutes 5 30 130] [--seconds 15] [--rate 20]
+    python -m bench.scale [--models 1 10 100 1000] [--replicas 1 8] [--minutes 5 30 130] [--seconds 15]
+        [--rate 20] [--dense 500]
 
 Replicas are breaker guards in this process over one real Valkey; every model gets a few attempts a second, in two scenes.
 With one replica the figure is the leader's; with more, what is over it is the others'. `--minutes`: 100 models and one
@@ -154,17 +155,21 @@ def main() -> None:
     parser.add_argument("--minutes", type=int, nargs="*", default=[5, 30, 130], help="of history, with 100 models")
     parser.add_argument("--seconds", type=float, default=15.0, help="measured, after 8 or 22 s of warming up")
     parser.add_argument("--rate", type=float, default=20.0, help="attempts a second of each replica, over all models")
+    parser.add_argument(
+        "--dense", type=float, default=500.0, help="attempts a second of one replica over most models; 0: not"
+    )
     given = parser.parse_args()
-    wanted = [(models, replicas, 0) for models in given.models for replicas in given.replicas]
-    wanted += [(HISTORY_MODELS, 1, minutes) for minutes in given.minutes]
+    wanted = [(models, replicas, 0, given.rate) for models in given.models for replicas in given.replicas]
+    wanted += [(HISTORY_MODELS, 1, minutes, given.rate) for minutes in given.minutes]
+    wanted += [(max(given.models), 1, 0, given.dense)] if given.models and given.dense else []
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "counters.json").write_text(json.dumps(counter_bytes()))
     server, rows = ValkeyServer(), []
     server.start()
     try:
-        for models, replicas, minutes in wanted:
+        for models, replicas, minutes, rate in wanted:
             try:
-                row = one(str(server.connection_url), models, replicas, minutes, given.seconds, given.rate)
+                row = one(str(server.connection_url), models, replicas, minutes, given.seconds, rate)
             except (subprocess.SubprocessError, ValueError) as error:
                 why = getattr(error, "stderr", None) or error
                 print(f"NOT MEASURED: {models} models, {replicas} replicas, {minutes} minutes: {why}", flush=True)
