@@ -20,6 +20,7 @@ from breaker.snapshot import Snapshot
 from detector.verdict import Verdict
 from upstream.attempt import Attempt, Piece
 from upstream.call import Call, Endpoint, Timeouts
+from upstream.stream import Sink
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +142,9 @@ class ReplyStream(Protocol):
         """What it came to; known once the iteration or `aclose()` is over."""
 
     def __aiter__(self) -> AsyncIterator[Piece]: ...
+
+    def pass_to(self, sink: Sink) -> None:
+        """Once something was shown: pieces may go straight to `sink` as they are read, past the iteration."""
 
     async def aclose(self) -> None: ...
 

@@ -1,6 +1,8 @@
 """The client's side of one stream, over ASGI: headers once, events as they come, comments when it is silent for long."""
 
 import asyncio
+from collections.abc import Awaitable, Generator, Iterator
+from typing import Any
 
 from starlette.types import Send
 
@@ -14,6 +16,17 @@ _STREAM_HEADERS = (
 )
 
 
+class _Rest(Awaitable[None]):
+    """The rest of an awaitable that was begun without a task; `waits_for`: what it waits for first."""
+
+    def __init__(self, begun: Iterator[Any], waits_for: Any) -> None:
+        self._begun, self._waits_for = begun, waits_for
+
+    def __await__(self) -> Generator[Any, Any, None]:
+        yield self._waits_for
+        yield from self._begun
+
+
 class SseOut:
     """The client's side of one stream: headers once, events as they come, comments when it is silent for long."""
 
@@ -25,6 +38,7 @@ class SseOut:
         self._wrote_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._beat: asyncio.Task[None] | None = None
+        self._unwritten: asyncio.Task[None] | None = None
 
     async def start(self, headers: tuple[tuple[bytes, bytes], ...]) -> None:
         self.started = True
@@ -32,15 +46,39 @@ class SseOut:
         self._wrote_at = self._loop.time()
         self._set_timer(self._every_s)
 
+    @property
+    def free(self) -> bool:
+        return self._unwritten is None
+
+    def events(self, found: list[bytes]) -> None:
+        self._wrote_at = self._loop.time()
+        body = b"data: " + b"\n\ndata: ".join(found) + b"\n\n"
+        writing = self._send({"type": "http.response.body", "body": body, "more_body": True}).__await__()
+        try:
+            # As far as it goes without waiting, which is to its end unless the client reads slowly.
+            waits_for = next(writing)
+        except StopIteration:
+            return
+        self._unwritten = asyncio.ensure_future(_Rest(writing, waits_for))
+
+    async def _written(self) -> None:
+        if self._unwritten is not None:
+            await self._unwritten
+            self._unwritten = None
+
     async def event(self, data: bytes) -> None:
+        if self._unwritten is not None:
+            await self._written()
         self._wrote_at = self._loop.time()
         await self._send({"type": "http.response.body", "body": b"data: " + data + b"\n\n", "more_body": True})
 
     async def done(self) -> None:
+        await self._written()
         await self._send({"type": "http.response.body", "body": DONE, "more_body": True})
 
     async def end(self) -> None:
         """Close the response; after this nothing is written."""
+        await self._written()
         self.close()
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
@@ -48,9 +86,10 @@ class SseOut:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._beat is not None:
-            self._beat.cancel()
-            self._beat = None
+        for task in (self._beat, self._unwritten):
+            if task is not None and not task.cancel() and not task.cancelled():
+                task.exception()  # nobody is left to be told
+        self._beat = self._unwritten = None
 
     def _set_timer(self, after_s: float) -> None:
         self._timer = self._loop.call_later(after_s, self._on_timer)

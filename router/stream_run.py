@@ -4,6 +4,7 @@ Acts: writes to the client. Nothing that was written can be taken back: from the
 ends with a closing line, or ends with an error event, and its last event tells which.
 """
 
+from collections import deque
 from typing import Protocol
 
 from base.faults import HARD, Fault
@@ -28,6 +29,13 @@ class Out(Protocol):
     async def start(self, headers: tuple[tuple[bytes, bytes], ...]) -> None: ...
 
     async def event(self, data: bytes) -> None: ...
+
+    @property
+    def free(self) -> bool:
+        """Whether `events` would write now: not while the client is slower than what was written."""
+
+    def events(self, found: list[bytes]) -> None:
+        """Write without waiting; what the client cannot take yet holds up the next `event`."""
 
     async def done(self) -> None: ...
 
@@ -162,6 +170,7 @@ class StreamRun:
                 await self._out.event(data)
             elif not whole and (piece.text or piece.reasoning or piece.tools):
                 await self._open(held, piece, rung)
+                reply.pass_to(self)
             else:
                 held.append(piece)
         if not self._out.started:
@@ -177,6 +186,22 @@ class StreamRun:
             await self._out.event(piece.data)
         self._note_text(first)
         await self._out.event(first.data)
+
+    @property
+    def free(self) -> bool:
+        return self._out.free
+
+    def take(self, ready: deque[Piece]) -> None:
+        """What `_relay` does with pieces of a reply that is being shown, up to the first that belongs to its end."""
+        if self._tail:
+            return
+        found = []
+        while ready and not ready[0].finish_reason:
+            piece = ready.popleft()
+            self._note_text(piece)
+            found.append(piece.data)
+        if found:
+            self._out.events(found)
 
     async def _continue(self, reply: ReplyStream) -> None:
         """Pass on another model's continuation as part of the stream already running."""

@@ -38,6 +38,7 @@ class Answer(httpx.AsyncByteStream):
         self._size = 0
         self._error: Exception | None = None
         self._waiter: asyncio.Future[None] | None = None
+        self._take: Callable[[bytes], bytes | None] | None = None
 
     async def head(self) -> None:
         """Wait until status and headers are in."""
@@ -77,17 +78,24 @@ class Answer(httpx.AsyncByteStream):
                 await waiter
             finally:
                 self._waiter = None
+        return self._gathered()
+
+    def tap(self, take: Callable[[bytes], bytes | None]) -> None:
+        if self.header("content-encoding") in PLAIN:
+            self._take = take
+
+    async def aclose(self) -> None:
+        """Let go: an unfinished answer takes its connection with it, at once."""
+        if not self.ended:
+            self._connection.abort()
+
+    def _gathered(self) -> bytes:
         data = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
         self._parts.clear()
         if self._size >= HIGH_WATER_BYTES:
             self._connection.resume()
         self._size = 0
         return data
-
-    async def aclose(self) -> None:
-        """Let go: an unfinished answer takes its connection with it, at once."""
-        if not self.ended:
-            self._connection.abort()
 
     def push(self, data: bytes) -> None:
         self._parts.append(data)
@@ -104,8 +112,15 @@ class Answer(httpx.AsyncByteStream):
             self.wake()
 
     def wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+        waiter = self._waiter
+        if waiter is None or waiter.done():
+            return
+        if self._take is not None and self._parts and not self.ended and self._error is None:
+            left = self._take(self._gathered())
+            if left is None:
+                return
+            self.push(left)
+        waiter.set_result(None)
 
 
 class Connection(asyncio.Protocol):

@@ -4,7 +4,7 @@ httpx stays what tests and other transports speak; its Request, Response and Hea
 (measured), so our own transport is handed bytes. Errors are httpx's classes either way.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
@@ -38,6 +38,13 @@ class Reply(Protocol):
     def parts(self) -> AsyncIterator[bytes]: ...
 
     async def read(self) -> bytes: ...
+
+    def tap(self, take: Callable[[bytes], bytes | None]) -> None:
+        """Hand each read to `take` at once, without waking whoever waits for it in `parts`; what `take` returns wakes them.
+
+        Waking a task costs another turn of the loop, as much as all else that a streamed event needs (measured). A reply
+        that is read some other way goes on as before.
+        """
 
     async def aclose(self) -> None: ...
 
@@ -75,6 +82,9 @@ class StockReply:
 
     async def read(self) -> bytes:
         return await self._response.aread()
+
+    def tap(self, take: Callable[[bytes], bytes | None]) -> None:
+        """httpx reads by itself: nothing is to be tapped."""
 
     async def aclose(self) -> None:
         await self._response.aclose()

@@ -129,6 +129,16 @@ class Reading:
         self._parts = reply.parts()
         return reply
 
+    @property
+    def apart(self) -> bool:
+        """The next read is a task of its own."""
+        return self._task is not None
+
+    def tap(self, take: Callable[[bytes], bytes | None]) -> None:
+        """See upstream/peer.py; once open."""
+        if self.reply is not None:
+            self.reply.tap(take)
+
     async def next(self, *, holding: bool) -> bytes | None:
         """The next bytes; None at the end; TICK when a gate that holds text wants to be asked. Raises TimedOut."""
         if not holding and self._task is None:

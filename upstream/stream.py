@@ -4,8 +4,9 @@ Acts: reads the upstream under its limits (reading.py), lets every event pass th
 came of it.
 """
 
+from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Protocol
 
 from base.clock import Clock
 from base.faults import Fault
@@ -20,6 +21,17 @@ from upstream.sse import SseSplitter
 from upstream.whole import decoded_or_none
 
 MAX_ERROR_BYTES = 64 * 1024
+
+
+class Sink(Protocol):
+    """Who takes pieces without waiting."""
+
+    @property
+    def free(self) -> bool:
+        """Whether it would take any now."""
+
+    def take(self, ready: deque[Piece]) -> None:
+        """Take pieces from the left as long as they need nothing but to be sent."""
 
 
 class ReplyStream:
@@ -43,6 +55,14 @@ class ReplyStream:
         self._ready = self._gated.ready
         self._first_text_s: float | None = None
         self._done = False
+        self._sink: Sink | None = None
+        self._stumbled: Exception | None = None
+        self._not_taken: Exception | None = None
+
+    def pass_to(self, sink: Sink) -> None:
+        """Hand pieces to `sink` as they are read, past the iteration, wherever it takes them without waiting."""
+        self._sink = sink
+        self._reading.tap(self._tapped)
 
     def __aiter__(self) -> "ReplyStream":
         return self
@@ -60,6 +80,9 @@ class ReplyStream:
             except BaseException:
                 await self.aclose()
                 raise
+            if self._not_taken is not None:
+                await self.aclose()
+                raise self._not_taken
         return self._ready.popleft()
 
     async def aclose(self) -> None:
@@ -78,6 +101,8 @@ class ReplyStream:
             await self._open()
         gated = self._gated
         data = await self._reading.next(holding=gated.holding)
+        if self._stumbled is not None:
+            raise self._stumbled
         now = self._clock.monotonic_s()
         if data is TICK:
             gated.tick(now)
@@ -94,6 +119,28 @@ class ReplyStream:
         gated.hand_on()
         if self._done or gated.channels.stopped:
             await self._end(gated.fault, gated.detail)
+
+    def _tapped(self, data: bytes) -> bytes | None:
+        """A read while the iteration waits for it: None when that may go on waiting, else what it is woken with."""
+        sink, gated, ready = self._sink, self._gated, self._ready
+        if sink is None or ready or self._reading.apart or self.attempt is not None or not sink.free:
+            return data
+        now = self._clock.monotonic_s()
+        try:
+            if not self._take(self._splitter.feed(data), now):
+                self._limits.check(now)
+            gated.hand_on()
+        except Exception as error:
+            self._stumbled = error  # told where the reply is read, as any other
+            return b""
+        try:
+            if ready:
+                sink.take(ready)
+        except Exception as error:
+            self._not_taken = error  # not the model's
+            return b""
+        asleep = not (ready or self._done or gated.holding or gated.channels.stopped)
+        return None if asleep else b""
 
     def _take(self, events: list[bytes], now: float) -> bool:
         """Events of one read; whether the model said something, or that it is done."""
@@ -133,6 +180,7 @@ class ReplyStream:
     ) -> None:
         if self.attempt is not None:
             return
+        self._sink = None
         gated, channels = self._gated, self._gated.channels
         gates = channels.gates()
         self.attempt = Attempt(

@@ -78,7 +78,7 @@ BOTH = [
 async def test_the_same_illness_has_the_same_name_whole_and_streamed(
     upstream: Upstream, up: ScriptedUpstream, name: str, fault: Fault | None, stream: bool
 ) -> None:
-    attempt, pieces = await run(upstream, up, name, stream=stream)
+    attempt, pieces = await run(upstream, up, name, stream=stream, timeouts=Timeouts())
     assert attempt.fault == fault, attempt.detail
     assert (attempt.retry_after_s == 2.0) == (name == "429")
     if fault is None:

@@ -26,6 +26,7 @@ from router.topology import Candidate, Model, Route, Topology
 from tests.support.clock import ManualClock
 from upstream.attempt import Attempt, Piece, Usage
 from upstream.call import Call, Endpoint, Timeouts
+from upstream.stream import Sink
 
 CATALOG = load()
 LOOPED = Verdict(
@@ -115,6 +116,9 @@ class ScriptedStream:
         if says.fault is None:
             yield self._piece({}, finish="stop")
         self.attempt = attempt_of(says, self._endpoint, stream=True)
+
+    def pass_to(self, sink: Sink) -> None:
+        """A script is read by iteration alone."""
 
     async def aclose(self) -> None:
         self._owner.closed.append(self._endpoint.upstream_model)

@@ -1,0 +1,150 @@
+"""Events that go to the client as they are read, past the task that waits for them: the same stream all the same."""
+
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+
+import pytest
+
+from base.faults import Fault
+from detector import GatePolicy
+from tests.support.clock import ManualClock
+from tests.unit.upstream.test_client import ENDPOINT, STORY, event
+from upstream.attempt import Attempt, Piece
+from upstream.call import Call, Timeouts
+from upstream.client import Upstream
+from upstream.peer import Address
+
+LOOP = [event({"content": "the train is late and "}) for _ in range(60)]
+HEAD = [
+    event({"content": word + " "})
+    for word in [
+        "A",
+        "short",
+        "note",
+        "on",
+        "how",
+        "trains",
+        "are",
+        "switched",
+        "from",
+        "one",
+        "track",
+        "to",
+        "another",
+    ]
+]
+DONE = [event({}, "stop"), b"data: [DONE]\n\n"]
+
+
+class Tapped:
+    """A reply that hands its reads to whoever taps it; `woken` counts those that went the long way."""
+
+    def __init__(self, parts: list[bytes]) -> None:
+        self.status, self.woken = 200, 0
+        self._parts = parts
+        self._take: Callable[[bytes], bytes | None] | None = None
+
+    def header(self, name: str) -> str:
+        return ""
+
+    def tap(self, take: Callable[[bytes], bytes | None]) -> None:
+        self._take = take
+
+    async def parts(self) -> AsyncIterator[bytes]:
+        for part in self._parts:
+            left = self._take(part) if self._take is not None else part
+            if left is not None:
+                self.woken += 1
+                yield left
+
+    async def read(self) -> bytes:
+        return b"".join(self._parts)
+
+    async def aclose(self) -> None:
+        pass
+
+    async def post(self, address: Address, content: bytes, connect_s: float) -> "Tapped":
+        return self
+
+
+class Reader:
+    """Iterates, and after the first piece takes what comes past the iteration as well."""
+
+    def __init__(self, *, free: bool = True) -> None:
+        self.free = free
+        self.got: list[Piece] = []
+
+    def take(self, ready: deque[Piece]) -> None:
+        while ready and not ready[0].finish_reason:
+            self.got.append(ready.popleft())
+
+    async def read(self, reply: Tapped, gate: GatePolicy | None, *, tap: bool) -> Attempt:
+        stream = Upstream(reply, ManualClock(), gate).stream(Call(body={}, stream=True), ENDPOINT, Timeouts())
+        async for piece in stream:
+            self.got.append(piece)
+            if tap and piece.text:
+                stream.pass_to(self)
+        assert stream.attempt is not None
+        return stream.attempt
+
+
+STREAMS = {
+    "healthy": STORY,
+    "long": [*HEAD, *DONE],
+    "loops": [*HEAD, *LOOP, *DONE],
+    "an error object": [*HEAD, b'data: {"error": {"message": "no"}}\n\n'],
+    "not JSON": [*HEAD, b"data: {broken\n\n"],
+    "broken off": HEAD,
+    "tools": [*HEAD, event({"tool_calls": [{"index": 0, "function": {"name": "f", "arguments": "{}"}}]}), *DONE],
+    "no finish reason": [*HEAD, DONE[1]],
+}
+
+
+@pytest.mark.parametrize("mode", ["splice", "suppress"])
+@pytest.mark.parametrize("size", [0, 7, 1_000], ids=["event by event", "in crumbs", "many at once"])
+@pytest.mark.parametrize("name", STREAMS)
+async def test_the_same_pieces_and_the_same_end_whichever_way_they_went(name: str, size: int, mode: str) -> None:
+    whole = b"".join(STREAMS[name])
+    parts = STREAMS[name] if not size else [whole[at : at + size] for at in range(0, len(whole), size)]
+    gate = GatePolicy.model_validate({"mode": mode})
+    plain, tapped = Reader(), Reader()
+    expected = await plain.read(Tapped(parts), gate, tap=False)
+    attempt = await tapped.read(Tapped(parts), gate, tap=True)
+    assert tapped.got == plain.got
+    assert _told(attempt) == _told(expected)
+
+
+def _told(attempt: Attempt) -> Attempt:
+    verdict = attempt.verdict
+    return replace(attempt, verdict=replace(verdict, cost_us=0.0) if verdict is not None else None)
+
+
+async def test_nobody_is_woken_for_healthy_text_and_for_no_more_than_its_end() -> None:
+    reply = Tapped([*HEAD, *DONE])
+    await Reader().read(reply, None, tap=True)
+    assert reply.woken <= 1 + len(DONE)
+
+
+async def test_a_reader_that_is_not_free_gets_all_by_iteration() -> None:
+    reply, reader = Tapped([*HEAD, *DONE]), Reader(free=False)
+    attempt = await reader.read(reply, None, tap=True)
+    assert reply.woken >= len(HEAD)
+    assert attempt.fault is None and [p.text for p in reader.got if p.text] == [w + " " for w in TEXT.split()]
+
+
+async def test_a_reader_that_fails_on_the_short_way_hears_of_it_and_the_model_is_not_blamed() -> None:
+    class Failing(Reader):
+        def take(self, ready: deque[Piece]) -> None:
+            raise ConnectionResetError("the client is gone")
+
+    reply, failing = Tapped([*HEAD, *DONE]), Failing()
+    stream = Upstream(reply, ManualClock()).stream(Call(body={}, stream=True), ENDPOINT, Timeouts())
+    await anext(stream)
+    stream.pass_to(failing)
+    with pytest.raises(ConnectionResetError):
+        await anext(stream)
+    assert stream.attempt is not None and stream.attempt.fault is Fault.ABANDONED
+
+
+TEXT = "A short note on how trains are switched from one track to another"
