@@ -5,8 +5,9 @@ Only excerpts of failed replies are kept as text; of a call that went well its f
 
 from collections.abc import AsyncIterator
 from enum import StrEnum
+from typing import Any
 
-from sqlalchemy import or_, select, update
+from sqlalchemy import Column, RowMapping, Select, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from monitor.replay.records import LABELS, Stored
@@ -56,46 +57,26 @@ class SqlReplay:
         query = select(failed_reply).where(failed_reply.c.loop_class != "")
         if model is not None:
             query = query.where(failed_reply.c.model == model)
-        after: tuple[float, str] = (since, "")
-        while True:
-            at, key = failed_reply.c.at, failed_reply.c.id
-            later = or_(at > after[0], (at == after[0]) & (key > after[1]))
-            page = query.where(later, at < until).order_by(at, key).limit(self._page)
-            with answered():
-                async with self._engine.connect() as connection:
-                    rows = (await connection.execute(page)).mappings().all()
-            for row in rows:
-                stored = Stored(
-                    id=row["id"],
-                    text=row["excerpt"] or None,
-                    at=row["at"],
-                    model=row["model"],
-                    scene=row["scene"],
-                    truth=LABELS.get(row["marked"]),
-                    said=True,
-                    metrics=dict(row["metrics"] or {}),
-                )
-                yield stored, row["request_id"]
-            if len(rows) < self._page:
-                return
-            after = rows[-1]["at"], rows[-1]["id"]
+        async for row in self._pages(query, failed_reply.c.at, failed_reply.c.id, since, until):
+            stored = Stored(
+                id=row["id"],
+                text=row["excerpt"] or None,
+                at=row["at"],
+                model=row["model"],
+                scene=row["scene"],
+                truth=LABELS.get(row["marked"]),
+                said=True,
+                metrics=dict(row["metrics"] or {}),
+            )
+            yield stored, row["request_id"]
 
     async def _calls(self, since: float, until: float, model: str | None) -> AsyncIterator[Stored]:
         # A call that no model answered has no metrics: nothing of it was judged.
         query = select(call).where(call.c.served_model != "", call.c.status < 400)
         if model is not None:
             query = query.where(call.c.served_model == model)
-        after: tuple[float, str] = (since, "")
-        while True:
-            at, key = call.c.at, call.c.request_id
-            later = or_(at > after[0], (at == after[0]) & (key > after[1]))
-            page = query.where(later, at < until).order_by(at, key).limit(self._page)
-            with answered():
-                async with self._engine.connect() as connection:
-                    rows = (await connection.execute(page)).mappings().all()
-            for row in rows:
-                if not row["metrics"]:
-                    continue
+        async for row in self._pages(query, call.c.at, call.c.request_id, since, until):
+            if row["metrics"]:
                 yield Stored(
                     id=row["request_id"],
                     text=None,
@@ -105,6 +86,20 @@ class SqlReplay:
                     said=row["verdict"] == "degenerate",
                     metrics=dict(row["metrics"]),
                 )
+
+    async def _pages(
+        self, query: Select[Any], at: Column[Any], key: Column[Any], since: float, until: float
+    ) -> AsyncIterator[RowMapping]:
+        """Rows of that time, oldest first, a page at a time: by where the last one ended, so that no page is skipped."""
+        after: tuple[float, str] = (since, "")
+        while True:
+            later = or_(at > after[0], (at == after[0]) & (key > after[1]))
+            page = query.where(later, at < until).order_by(at, key).limit(self._page)
+            with answered():
+                async with self._engine.connect() as connection:
+                    rows = (await connection.execute(page)).mappings().all()
+            for row in rows:
+                yield row
             if len(rows) < self._page:
                 return
-            after = rows[-1]["at"], rows[-1]["request_id"]
+            after = rows[-1][at.name], rows[-1][key.name]
