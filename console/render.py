@@ -8,6 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
+from base.clock import Clock
 from console.charts import gauge, heat, sparkline
 from console.words import duration
 
@@ -54,10 +55,13 @@ def _span(context: Context, seconds: float) -> str:
 
 @pass_context
 def _moment(context: Context, at: Any, style: str = "time") -> Markup:
+    return moment(context["visit"].site.clock, at, style)
+
+
+def moment(clock: Clock, at: Any, style: str = "time") -> Markup:
     """A `<time>` in UTC, which the browser puts into the reader's own zone; a dash for no moment."""
     if not at:
         return Markup("–")
-    clock = context["visit"].site.clock
     try:
         when = datetime.fromtimestamp(float(at), UTC)
     except (ValueError, OverflowError, OSError):

@@ -10,7 +10,7 @@ from console.alerts_ports import AlertRoom, ChannelRow, DeliveryRow, EventRow, I
 from console.csv_out import records
 from console.forms import BadForm, reason_of
 from console.ports import AuditTrail
-from console.render import pct
+from console.render import moment, pct
 from console.site import Site, Visit, acts, looks
 
 PAGE = 100
@@ -187,7 +187,9 @@ def facts_of(found: IncidentRow, visit: Visit) -> list[tuple[str, str]]:
     for name, value in found.facts.items():
         if f"fact.{name}" not in words or not isinstance(value, str | int | float) or value == "":
             continue
-        if name in RATIOS and isinstance(value, int | float) and value <= 1:
+        if name == "until":
+            shown: str = moment(visit.site.clock, value, "full")
+        elif name in RATIOS and isinstance(value, int | float) and value <= 1:
             shown = pct(value)
         else:
             keys = (f"level.{value}", f"class.{value}", f"reason.{value}")

@@ -176,6 +176,7 @@ async def test_every_page_is_whole_readable_and_keeps_to_itself(
                 assert await serious(page) == []
                 await log_in(page, base, TOKEN)
                 await page.wait_for_selector("article.card.reduced")
+                taken: list[str] = []
                 links = await page.eval_on_selector_all("header nav a", "all => all.map(a => a.pathname)")
                 assert len(links) >= 6
                 for path in [*links, "/model?name=a", f"/request?id={ids[0]}", "/nowhere"]:
@@ -187,8 +188,28 @@ async def test_every_page_is_whole_readable_and_keeps_to_itself(
                         "document.documentElement.scrollWidth - document.documentElement.clientWidth"
                     )
                     assert wide <= 0, f"{path} scrolls sideways by {wide} px"
+                    taken += await _takes_its_tables_away(page, path)
+                assert len(taken) >= 12, taken
                 errors = [e for e in seen.errors if "404" not in e]
                 assert (errors, seen.outside) == ([], [])
+
+
+BARE = """() => [...document.querySelectorAll("table")].filter((table) => {
+  const around = table.closest("section, article");
+  return ![around, around?.nextElementSibling].some((one) => one?.querySelector("a.csv") || one?.matches?.(".csv"));
+}).map((table) => table.outerHTML.slice(0, 200))"""
+
+
+async def _takes_its_tables_away(page: Any, path: str) -> list[str]:
+    """Every table of a page comes as CSV; what was taken."""
+    assert await page.evaluate(BARE) == [], path
+    links = await page.eval_on_selector_all("a.csv", "all => all.map(a => a.href)")
+    for link in links:
+        answer = await page.context.request.get(link)
+        assert answer.status == 200 and answer.headers["content-type"].startswith("text/csv"), link
+        header = (await answer.text()).lstrip("\ufeff").splitlines()[0]
+        assert header.count(",") >= 1, (link, header)
+    return list(links)
 
 
 @pytest.mark.timeout(300)
