@@ -15,6 +15,7 @@ import os
 import signal
 import sys
 import time
+import traceback
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -57,9 +58,10 @@ def one(subject: Subject, speed: float, folder: Path) -> dict[str, Any]:
     began = time.monotonic()
     try:
         row = measured(subject, speed, say)
-    except NotMeasured as why:
-        say(f"NOT MEASURED: {subject.name}: {why}")
-        row = {"name": subject.name, "gateway": subject.gateway, "not_measured": str(why).split("\n", 1)[0]}
+    except Exception as why:  # nobody watches a full run: one subject that fails must not end the others
+        say(f"NOT MEASURED: {subject.name}: {why}" if isinstance(why, NotMeasured) else traceback.format_exc())
+        said = str(why).split("\n", 1)[0]
+        row = {"name": subject.name, "gateway": subject.gateway, "not_measured": said or type(why).__name__}
     row |= {"took_s": round(time.monotonic() - began), "machine": machine()}
     (folder / f"{subject.name.replace(' ', '-')}.json").write_text(json.dumps(row, indent=1) + "\n")
     return row

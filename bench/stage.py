@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 import shutil
+import sys
 import tempfile
 import time
 import tomllib
@@ -122,7 +123,7 @@ def _pointsman(subject: Subject, tmp: Path, stack: ExitStack) -> Stage:
         redis_url=valkey.url if valkey else None,
         sql_url=postgres.url("postgres") if postgres else None,
     )
-    command = f"{shutil.which('python') or 'python3'} -m pointsman serve --config {file} --role router"
+    command = f"{sys.executable} -m pointsman serve --config {file} --role router"
     gateway = spawn(command, GATEWAY_CORE, {"POINTSMAN_LOG": "WARNING"}, tmp / "gateway.log")
     stack.callback(stop, gateway)
     wait_port(port, gateway)
