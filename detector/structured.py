@@ -85,6 +85,10 @@ def parse_structured(
     `example` is the prompt's example (parsed, or its text); values that also stand in `source`, the text the model was
     asked about, are no leak. A schema that is itself broken is not applied (`schema_problem` tells so beforehand).
     """
+    if (fitting := _whole(text, schema)) is not None:
+        value, strict = fitting
+        leak = example_paths(value, example, schema, source) if example is not None else ()
+        return Parsed(step=Step.AS_IS, value=value, text=strict, example_leak=leak)
     scan = scan_brackets(text)
     found = _climb(text, scan, schema)
     if found is None:
@@ -104,6 +108,16 @@ def parse_structured(
         reason=reason,
         errors=errors,
     )
+
+
+def _whole(text: str, schema: Mapping[str, Any] | bool | None) -> tuple[Any, str] | None:
+    """The whole text, if it is JSON that keeps the schema: nearly every reply, so the text is not looked through first."""
+    bare = text.strip().removeprefix("\ufeff")
+    try:
+        value = _strict(bare)
+    except (ValueError, RecursionError):
+        return None
+    return (value, bare) if schema is None or not schema_errors(value, schema) else None
 
 
 def _climb(text: str, scan: Scan, schema: Mapping[str, Any] | bool | None) -> tuple[Step, Any, str] | None:
