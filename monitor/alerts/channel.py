@@ -1,6 +1,7 @@
 """A place where alerts go, what is sent there, and what became of one message."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
@@ -9,6 +10,9 @@ import msgspec
 
 from monitor.alerts.alert import Severity
 
+CALLED_BYTES = 1_000
+MARKS_BYTES = 12
+"""Around a name that is called: `<at id=…></at>` is the longest."""
 Language = Literal["zh", "en"]
 ChannelKind = Literal["wecom", "dingtalk", "feishu", "slack", "webhook"]
 
@@ -97,6 +101,20 @@ class Delivery:
     posts: int = 1
 
 
+def called_by(names: Iterable[str]) -> list[str]:
+    """The first of the names, as many as leave room for a message: the robots count bytes, and nobody reads a roll."""
+    room, found = CALLED_BYTES, list[str]()
+    for name in names:
+        room -= len(name.encode("utf-8", "replace")) + MARKS_BYTES
+        if room < 0:
+            break
+        found.append(name)
+    return found
+
+
 def to_json(body: Mapping[str, Any]) -> bytes:
-    """Compact, characters as themselves: the robots count bytes."""
-    return msgspec.json.encode(body)
+    """Compact, characters as themselves: the robots count bytes. Half a character, which is none, becomes a `?`."""
+    try:
+        return msgspec.json.encode(body)
+    except UnicodeEncodeError:
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

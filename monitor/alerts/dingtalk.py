@@ -5,7 +5,7 @@ import hashlib
 import hmac
 from urllib.parse import quote_plus
 
-from monitor.alerts.channel import Answer, Channel, Delivery, Mention, Message, Post, Result, to_json
+from monitor.alerts.channel import Answer, Channel, Delivery, Mention, Message, Post, Result, called_by, to_json
 from monitor.alerts.cut import cut
 from monitor.alerts.fit import fitted
 
@@ -34,12 +34,13 @@ def post(channel: Channel, message: Message, *, now_s: float, limit_bytes: int) 
         at = int(now_s * 1000)
         url += f"{'&' if '?' in url else '?'}timestamp={at}&sign={sign(channel.secret, at)}"
     named = message.mention is Mention.ON_CALL
+    mobiles, users = (called_by(names) if named else [] for names in (channel.mobiles, channel.users))
     at_whom = {
-        "atMobiles": list(channel.mobiles) if named else [],
-        "atUserIds": list(channel.users) if named else [],
+        "atMobiles": mobiles,
+        "atUserIds": users,
         "isAtAll": message.mention is Mention.ALL,
     }
-    called = "".join(f" @{one}" for one in (*channel.mobiles, *channel.users)) if named else ""
+    called = "".join(f" @{one}" for one in (*mobiles, *users))
     tail = f"\n[{message.more}]({message.link})" if message.link else ""
 
     def build(room: int) -> bytes:

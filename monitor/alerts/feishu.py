@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from monitor.alerts.alert import Severity
-from monitor.alerts.channel import Answer, Channel, Delivery, Mention, Message, Post, Result, to_json
+from monitor.alerts.channel import Answer, Channel, Delivery, Mention, Message, Post, Result, called_by, to_json
 from monitor.alerts.cut import cut
 from monitor.alerts.fit import fitted
 
@@ -57,7 +57,7 @@ def _signed(secret: str, at: int) -> dict[str, str]:
 def _called(channel: Channel, mention: Mention) -> str:
     if mention is Mention.ALL:
         return "<at id=all></at>"
-    return "".join(f"<at id={user}></at>" for user in channel.users) if mention is Mention.ON_CALL else ""
+    return "".join(f"<at id={user}></at>" for user in called_by(channel.users)) if mention is Mention.ON_CALL else ""
 
 
 def read(answer: Answer) -> Delivery:

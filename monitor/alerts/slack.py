@@ -2,7 +2,7 @@
 
 import re
 
-from monitor.alerts.channel import Answer, Channel, Delivery, Mention, Message, Post, Result, to_json
+from monitor.alerts.channel import Answer, Channel, Delivery, Mention, Message, Post, Result, called_by, to_json
 from monitor.alerts.cut import cut
 
 TEXT_BYTES = 12_000  # 40,000 characters are cut by Slack; a message this long is read by nobody
@@ -18,7 +18,7 @@ def post(channel: Channel, message: Message, *, now_s: float, limit_bytes: int) 
     if message.mention is Mention.ALL:
         text += "\n<!channel>"
     elif message.mention is Mention.ON_CALL and channel.users:
-        text += "\n" + " ".join(f"<@{user}>" for user in channel.users)
+        text += "\n" + " ".join(f"<@{user}>" for user in called_by(channel.users))
     return Post(url=channel.url, content=to_json({"text": text}))
 
 

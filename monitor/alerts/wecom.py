@@ -2,7 +2,7 @@
 
 import re
 
-from monitor.alerts.channel import Answer, Channel, Delivery, Mention, Message, Post, Result, to_json
+from monitor.alerts.channel import Answer, Channel, Delivery, Mention, Message, Post, Result, called_by, to_json
 from monitor.alerts.cut import cut
 
 MARKDOWN_BYTES = 4096
@@ -24,7 +24,7 @@ def post(channel: Channel, message: Message, *, now_s: float, limit_bytes: int) 
     """
     if message.mention is Mention.ALL or (message.mention is Mention.ON_CALL and channel.mobiles):
         return Post(url=channel.url, content=to_json(_text(channel, message, limit_bytes)))
-    called = "".join(f"<@{user}>" for user in channel.users) if message.mention is Mention.ON_CALL else ""
+    called = "".join(f"<@{user}>" for user in called_by(channel.users)) if message.mention is Mention.ON_CALL else ""
     tail = f"\n[{message.more}]({message.link})" if message.link else ""
     room = min(limit_bytes, MARKDOWN_BYTES) - len(called.encode()) - 1
     content = cut(message.markdown, room, tail)

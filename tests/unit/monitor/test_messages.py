@@ -3,6 +3,7 @@
 POINTSMAN_UPDATE_GOLDEN=1 writes the files anew; look at the difference by eye before committing it.
 """
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,8 +14,9 @@ import pytest
 
 from breaker.policy import BreakerPolicy
 from monitor.alerts.alert import Alert, AlertKind, Severity
-from monitor.alerts.channel import Language, Mention
+from monitor.alerts.channel import Channel, Language, Mention
 from monitor.alerts.decide import Group, Notice, Why
+from monitor.alerts.deliver import KINDS
 from monitor.alerts.notify import body_of
 from monitor.alerts.ports import Dossier
 from monitor.alerts.render import Renderer
@@ -189,3 +191,38 @@ def test_durations_are_said_in_two_units(seconds: float, zh: str, en: str) -> No
 def test_scaled_time_beyond_the_calendar_is_told_as_a_number() -> None:
     late = replace(ALERTS["job_missed"], facts={"next_at": 9e14})
     assert "900000000000000" in renderer().message(firing(late), "en").markdown
+
+
+EXTREME = {
+    "4 bytes each": "𠮷" * 128,
+    "joined emoji": "👨‍👩‍👧‍👦🚂" * 18,
+    "Chinese": "模型" * 64,
+    "half a character": "\ud800" + "坏" * 60,
+    "marks": "``**[x](http://e)" * 8,
+    "control": "\u202e\x00\x1b[31m" * 12,
+    "to be escaped": '"\\\n\t' * 32,
+    "calls": "<@all>" * 21,
+}
+BYTES = {"wecom": 4_096, "dingtalk": 20_000, "feishu": 20 * 1_024, "slack": 40_000, "webhook": 2_000_000}
+
+
+@pytest.mark.parametrize("name", EXTREME.values(), ids=EXTREME)
+@pytest.mark.parametrize("kind", ["transition", "scene", "hourly", "complaints", "gray", "robot_broken"])
+def test_names_at_their_worst_are_sent_whole_or_cut_within_every_robot_s_bytes(kind: str, name: str) -> None:
+    of = ALERTS[kind]
+    facts = {**of.facts, "sample": name * 40, "note": name * 30, "detail": name * 30}
+    of = replace(of, subject=name, model=name if of.model else "", scene=name, facts=facts)
+    members = tuple(
+        replace(incident(number, replace(of, scene=f"{name}{number}")), escalation=1) for number in range(1, 25)
+    )
+    notice = Notice(group=Group(key="g"), why=Why.ESCALATED, at=AT + 5, firing=members)
+    body = body_of(notice, Dossier(classes={"stuck": 1}, scenes={name: 3}, sample=name * 40))
+    for language in ("zh", "en"):
+        message = renderer().message(body, language)  # type: ignore[arg-type]
+        for robot, most in BYTES.items():
+            channel = Channel(name="c", kind=robot, url="http://r/?key=1", users=("值班" * 20,) * 100)  # type: ignore[arg-type]
+            for limit in (1_000_000, 1_500):
+                content = KINDS[robot].post(channel, message, now_s=AT, limit_bytes=limit).content
+                sent = json.loads(content)
+                said = sent["markdown"]["content"] if robot == "wecom" else content.decode()
+                assert 0 < len(said.encode()) <= most, (robot, limit)
