@@ -10,7 +10,7 @@ from sqlalchemy import Table, select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from store.sql_link import answered
-from store.tables import call, day_count, failed_reply, finding, hour_count, transition
+from store.tables import call, day_count, eval_result, failed_reply, finding, hour_count, transition
 
 KINDS: Mapping[str, tuple[Table, str]] = {
     "calls": (call, "at"),
@@ -19,6 +19,7 @@ KINDS: Mapping[str, tuple[Table, str]] = {
     "days": (day_count, "starts_at"),
     "transitions": (transition, "at"),
     "findings": (finding, "at"),
+    "answers": (eval_result, "at"),
 }
 PAGE = 1_000
 

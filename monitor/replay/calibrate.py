@@ -54,6 +54,11 @@ class Curve:
     def moves(self) -> bool:
         return self.suggested != self.now
 
+    @property
+    def bends(self) -> bool:
+        """Whether moving the line changes anything at all."""
+        return len({(point.false, point.found) for point in self.points}) > 1
+
     def at(self, value: float) -> Point:
         """The point of that value."""
         return next(point for point in self.points if point.value == value)

@@ -2,7 +2,8 @@
 
 A line is `{"text": …}` with, where known: id, at (seconds since the epoch, or ISO 8601), model, scene, profile, history or
 messages (the conversation before it), label (healthy, degenerate; others are left out of what is labelled), and what was
-said of it then: degenerate (true, false) or a verdict's record as `pointsman score` writes it.
+said of it then: degenerate (true, false) or a verdict's record as `pointsman score` writes it. What `pointsman export answers`
+writes is read as well.
 """
 
 import json
@@ -54,17 +55,19 @@ def read_lines(lines: Iterable[bytes]) -> Iterator[Stored | BadLine]:
 
 
 def _stored(data: Any, number: int) -> Stored:
-    if not isinstance(data, dict) or not isinstance(data.get("text"), str):
+    text = data.get("text", data.get("reply")) if isinstance(data, dict) else None
+    if not isinstance(text, str):
         raise ValueError('an object with a string "text" is wanted')
     profile = data.get("profile")
     if profile is not None and not isinstance(profile, str):
         raise ValueError('"profile" is not a string')
     return Stored(
-        id=str(data.get("id", number)),
-        text=data["text"],
+        id=str(data.get("id") or data.get("prompt_id") or number),
+        # An answer to a suite prompt whose text is past its time: only its figures are left.
+        text=None if not text and data.get("reply_chars") else text,
         at=_moment(data.get("at")),
         model=str(data.get("model") or ""),
-        scene=str(data.get("scene") or data.get("category") or ""),
+        scene=str(data.get("scene") or data.get("category") or data.get("lure") or ""),
         profile=profile,
         previous=previous_reply(data),
         truth=LABELS.get(str(data.get("label", ""))),
@@ -90,5 +93,5 @@ def _moment(value: Any) -> float | None:
 
 def _said(data: Mapping[str, Any]) -> bool | None:
     verdict = data.get("verdict")
-    value = verdict.get("degenerate") if isinstance(verdict, dict) else data.get("degenerate")
+    value = verdict.get("degenerate") if isinstance(verdict, dict) else data.get("degenerate", data.get("ill"))
     return value if isinstance(value, bool) else None

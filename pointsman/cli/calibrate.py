@@ -19,13 +19,14 @@ from rich.table import Table
 
 from base.clock import SystemClock
 from breaker.ports import StoreUnavailable
-from monitor.replay.calibrate import ALLOWED_FALSE, Curve, curves
+from monitor.replay.calibrate import ALLOWED_FALSE, LEAST_HEALTHY, LEAST_ILL, Curve, curves
 from monitor.replay.records import BadLine, Stored
 from monitor.report import charts
 from pointsman.assemble import StartError, open_sql
 from pointsman.cli.check import DEFAULT_FILE
 from pointsman.cli.progress import bar
 from pointsman.cli.replay import BAD_INPUT, ConfigOption, base_rules
+from pointsman.cli.tables import print_table
 from pointsman.replaying import read_replies, span
 from pointsman.settings import Settings
 from store.sql_replay import SqlReplay
@@ -69,7 +70,7 @@ def calibrate(
     if not found:
         typer.echo('pointsman calibrate: nothing is labelled: "label": "healthy" or "degenerate"', err=True)
         raise typer.Exit(BAD_INPUT)
-    _tell(found)
+    _tell(found, scene)
     if out is not None:
         _write(out, found)
     raise typer.Exit(BAD_INPUT if bad else 0)
@@ -98,22 +99,15 @@ def _marked(settings: Settings | None, since: str | None, until: str | None) -> 
     return asyncio.run(read())
 
 
-def _tell(found: list[Curve]) -> None:
+def _tell(found: list[Curve], scene: str | None) -> None:
+    """One line for each threshold; the whole curve of those that have something to choose, or of the one scene asked for."""
     console = Console(highlight=False)
+    print_table(_overview(found))
     for curve in found:
-        title = f"{curve.scene or 'no scene'}: {curve.name}, {curve.healthy} healthy and {curve.ill} degenerate replies"
-        table = Table("", "line", "found", "", "false alarms", "at most (95 %)", title=title, title_justify="left")
-        for point in curve.points:
-            rate, most = curve.false_rate(point)
-            mark = ("→" if point.value == curve.suggested and curve.moves else "") + (
-                "now" if point.value == curve.now else ""
-            )
-            share = curve.found_rate(point)
-            bar = "█" * round(share * BAR) + "·" * (BAR - round(share * BAR))
-            table.add_row(mark, f"{point.value:g}", f"{share:.1%}", bar, f"{point.false} ({rate:.1%})", f"{most:.1%}")
-        console.print(table)
-        if not curve.enough:
-            console.print("too few labels to suggest anything")
+        if scene is not None or (curve.enough and curve.bends):
+            print_table(_whole(curve))
+    if not all(curve.enough for curve in found):
+        console.print(f"few: under {LEAST_HEALTHY} healthy or {LEAST_ILL} degenerate replies, so nothing is suggested")
     moves = [curve for curve in found if curve.moves]
     if not moves:
         console.print("nothing is better than what is in force")
@@ -124,6 +118,39 @@ def _tell(found: list[Curve]) -> None:
         for curve in (curve for curve in moves if curve.scene == scene):
             console.print(f"    {curve.name}: {curve.suggested:g}  # was {curve.now:g}")
     console.print("\nTry it on other replies before you switch it on: pointsman replay FILE --config other.yaml")
+
+
+def _overview(found: list[Curve]) -> Table:
+    table = Table("scene", "threshold", "healthy", "degenerate", "in force", "found", "false alarms", "suggested", "")
+    for curve in found:
+        now = curve.at(curve.now)
+        note = "few" if not curve.enough else "" if curve.bends else "moving it changes nothing"
+        table.add_row(
+            curve.scene or "–",
+            curve.name,
+            str(curve.healthy),
+            str(curve.ill),
+            f"{curve.now:g}",
+            f"{now.found} ({curve.found_rate(now):.0%})",
+            f"{now.false} ({curve.false_rate(now)[0]:.1%})",
+            f"→ {curve.suggested:g}" if curve.moves else "",
+            note,
+        )
+    return table
+
+
+def _whole(curve: Curve) -> Table:
+    title = f"{curve.scene or 'no scene'}: {curve.name}, {curve.healthy} healthy and {curve.ill} degenerate replies"
+    table = Table("", "line", "found", "", "false alarms", "at most (95 %)", title=title, title_justify="left")
+    for point in curve.points:
+        rate, most = curve.false_rate(point)
+        mark = ("→" if point.value == curve.suggested and curve.moves else "") + (
+            "now" if point.value == curve.now else ""
+        )
+        share = curve.found_rate(point)
+        bar = "█" * round(share * BAR) + "·" * (BAR - round(share * BAR))
+        table.add_row(mark, f"{point.value:g}", f"{share:.1%}", bar, f"{point.false} ({rate:.1%})", f"{most:.1%}")
+    return table
 
 
 def _write(out: Path, found: list[Curve]) -> None:

@@ -1,4 +1,4 @@
-"""`pointsman export KIND`: calls, failed replies, roll-ups, transitions or findings of a span, as CSV or JSON lines.
+"""`pointsman export KIND`: calls, failed replies, roll-ups, transitions, findings or answers to suite prompts of a span, as CSV or JSON lines.
 
 Works on the database itself and holds a thousand rows at a time. A file appears whole or not at all.
 """
@@ -33,6 +33,7 @@ class Kind(StrEnum):
     DAYS = "days"
     TRANSITIONS = "transitions"
     FINDINGS = "findings"
+    ANSWERS = "answers"
 
 
 class Format(StrEnum):

@@ -30,6 +30,7 @@ from pointsman.assemble import StartError, open_sql
 from pointsman.cli.check import DEFAULT_FILE, settings_or_exit
 from pointsman.cli.local_sql import with_sql
 from pointsman.cli.progress import bar
+from pointsman.cli.tables import print_table
 from pointsman.replaying import read_replies, read_rules, rules_of, span
 from pointsman.settings import Settings, SettingsError
 from store.sql_replay import Mark, SqlReplay
@@ -149,7 +150,7 @@ def _tell(found: Replayed, before: Rules, after: Rules, zone: str) -> None:
     if not same:
         console.print(f"{total.after:,} by the other rules: {found.newly:,} newly, {found.no_longer:,} no longer")
     if found.outcomes:
-        console.print(_scene_table(found, same))
+        print_table(_scene_table(found, same))
     for outcome, reply in found.changed:
         _show(console, outcome, reply)
     try:

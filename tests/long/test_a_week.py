@@ -1,14 +1,17 @@
 """A week of a fleet in minutes: every planted fault is found, told once and resolved once, and nothing else is told.
 
 Planted: one model worse at night, one worse by day, one that flaps, a bad gray version, a burst of complaints, a dead
-robot. Around them healthy traffic with one bad reply in two hundred.
+robot. Around them healthy traffic with one bad reply in two hundred. In one of the nights a real small model is asked a part of
+the suite, and its report shows the loops it really fell into.
 """
 
+import asyncio
 import json
 import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from random import Random
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -16,11 +19,18 @@ import pytest
 
 from base.feedback import FeedbackKind, FeedbackSource
 from monitor.nightly.baseline import baseline_of
+from monitor.nightly.night import begun
+from monitor.nightly.policy import VendorLimits
+from monitor.nightly.records import Trigger
+from monitor.nightly.suite import sample
 from monitor.report.words import TEXT, Language
 from pointsman.demo.scripted import ScriptedUpstream
+from pointsman.demo.small_model import ALIAS, SICK, SmallModel, available
 from pointsman.feedbackwork import feedback_watch
 from pointsman.graywork import gray_keeper
 from pointsman.kept_reports import KeptReports
+from pointsman.nightly import evaluation_of, policy_of, suite_of, targets_of
+from pointsman.reporting import keep_report
 from router.ports import Answered, Feedback
 from store.sql_evals import SqlEvals
 from tests.support.robots import Robots
@@ -29,6 +39,8 @@ from tests.support.week import DAY_S, HOUR_S, Load, Week, week
 
 ZONE = ZoneInfo("Asia/Shanghai")
 MODELS = ("pine", "oak", "elm", "ash", "fir", "fir-next", "yew", "bay")
+REAL, REAL_PROMPTS, REAL_TOKENS = "sage", 32, 64
+"""A model that takes no traffic: the real one, greedy and without a penalty."""
 QUIET_N = 4
 QUIET = 0.005
 """A calm hour has one bad reply. At ten and more of them the hourly rule, at p < .01, is now and then wrong, as it may be."""
@@ -38,7 +50,7 @@ LOUD = 0.11
 """Over the first line."""
 
 
-def settings(folder: Path, upstream: str, redis: str, robots: Robots) -> Path:
+def settings(folder: Path, upstream: str, redis: str, robots: Robots, real: str) -> Path:
     nightly = {
         "models": ["pine", "oak"],
         "evaluate": "0 3 * * mon-thu",
@@ -47,7 +59,10 @@ def settings(folder: Path, upstream: str, redis: str, robots: Robots) -> Path:
     whole = {
         "data_dir": str(folder / "var"),
         "redis_url": redis,
-        "models": {name: {"vendor": name, "endpoints": [{"base_url": upstream, "model": name}]} for name in MODELS},
+        "models": {name: {"vendor": name, "endpoints": [{"base_url": upstream, "model": name}]} for name in MODELS}
+        | {
+            REAL: {"endpoints": [{"base_url": real, "model": ALIAS, "extra_body": {**SICK, "max_tokens": REAL_TOKENS}}]}
+        },
         "routes": {
             "main": {"candidates": [{"model": name} for name in MODELS if name != "fir-next"]},
             "next": {"candidates": [{"model": "fir-next"}, {"model": "pine", "priority": 1}]},
@@ -99,14 +114,16 @@ def traffic(here: Week, at: float) -> Mapping[str, Load]:
 
 
 @pytest.mark.long
+@pytest.mark.model
 @pytest.mark.timeout(1_500)
+@pytest.mark.skipif(available() is not None, reason=str(available()))
 async def test_a_week_tells_every_planted_fault_once_and_nothing_else(tmp_path: Path) -> None:
     monday = datetime(2026, 12, 7, tzinfo=ZONE)
     with start_valkey() as valkey:
-        async with ScriptedUpstream(model="m") as upstream, Robots() as robots:
+        async with ScriptedUpstream(model="m") as upstream, Robots() as robots, SmallModel() as real:
             upstream.set("pine", "phrase_loop", 0.02)
             upstream.set("oak", "phrase_loop", 0.04)
-            file = settings(tmp_path, upstream.base_url, valkey.url, robots)
+            file = settings(tmp_path, upstream.base_url, valkey.url, robots, real.base_url)
             async with week(file, monday.timestamp() // 60 * 60) as here:
                 await live(here, upstream, robots)
                 await look(here, tmp_path)
@@ -128,6 +145,8 @@ async def live(here: Week, upstream: ScriptedUpstream, robots: Robots) -> None:
     upstream.set("oak", "phrase_loop", 0.12)
     await until(2, 4)
     upstream.set("oak", "phrase_loop", 0.04)
+    await until(4, 3)
+    await ask_the_real_one(here)
     await until(5, 12)
     complain(here)
     await until(6, 8)
@@ -136,6 +155,30 @@ async def live(here: Week, upstream: ScriptedUpstream, robots: Robots) -> None:
     robots.answers["wecom"].clear()
     assert await feedback_watch(here.service).dismiss("yew", "ops", "they meant another app") is not None
     await until(7, 0)
+
+
+async def ask_the_real_one(here: Week) -> None:
+    """What `pointsman eval --sample` does, in the night from Thursday to Friday; and the report of that night."""
+    service, clock = here.service, here.clock
+    policy = policy_of(service.settings).model_copy(
+        update={"limits": VendorLimits(concurrency=4, per_minute=6_000), "parameters": {"max_tokens": REAL_TOKENS}}
+    )
+    suite, targets = sample(suite_of(policy), REAL_PROMPTS, seed=1), targets_of(service.settings, [REAL])
+    evaluation = evaluation_of(service.settings, policy, service.upstream, service.engine, clock, Random(1))
+    run = await evaluation.runs.begin(begun("real", Trigger.MANUAL, suite, targets, policy, clock.now_s()))
+    asking = asyncio.ensure_future(evaluation.nightly.ask(run, suite, targets, again=False))
+    while not asking.done():
+        # It answers in its own time; the week's clock goes along.
+        await asyncio.wait({asking}, timeout=0.05)
+        await clock.advance(0.05, turns=1)
+    night = await asking
+    await keep_report(night, service.engine, policy, service.settings.monitor.timezone, clock)
+    assert await evaluation.nightly.finish(night)
+    clock.tick(60.0 - here.at % 60.0)
+    ill = [result for result in night.results if result.counted and result.ill]
+    print(f"the real one: {len(ill)} of {len(night.results)} repeat themselves", flush=True)
+    assert len(night.results) == REAL_PROMPTS and {result.served_model for result in night.results} == {ALIAS}
+    assert 1 <= len(ill) < REAL_PROMPTS
 
 
 async def pin(here: Week) -> None:
@@ -217,11 +260,13 @@ async def reports(here: Week, folder: Path) -> None:
     """The report of every night in both languages; the bad night's names the model that was worse."""
     kept = KeptReports(engine=here.service.engine)
     days = [entry.day for entry in await kept.days(10)]
-    assert days == ["2026-12-10", "2026-12-09", "2026-12-08", "2026-12-07"]
+    assert days == ["2026-12-11", "2026-12-10", "2026-12-09", "2026-12-08", "2026-12-07"]
     for day in days:
         for language in LANGUAGES:
             page = await kept.html(day, language)
             assert page is not None and TEXT[language]["title"] in page
             worse = TEXT[language]["some_worse"].format(k=1, names="oak")
             assert (worse in page) == (day == "2026-12-09")
+            assert (REAL in page) == (day == "2026-12-11")
+            assert "<mark>" in page
             (folder / f"{day}-{language}.html").write_text(page, encoding="utf-8")

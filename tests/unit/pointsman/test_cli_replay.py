@@ -101,8 +101,11 @@ def test_calibrate_shows_the_trade_off_and_draws_it(replies: Path, tmp_path: Pat
     page = tmp_path / "curves.html"
     shown = RUN.invoke(app, ["calibrate", str(replies), "-o", str(page)], env={"COLUMNS": "160"})
     assert shown.exit_code == 0, shown.output
-    assert "chat: trigram_repeat, 2 healthy and 1 degenerate replies" in shown.stdout
-    assert "too few labels to suggest anything" in shown.stdout
+    assert "under 30 healthy or 10 degenerate replies, so nothing is suggested" in shown.stdout
+    # Three lines, and no curve: there is nothing to choose.
+    assert shown.stdout.count("│ few ") == 3 and "at most (95 %)" not in shown.stdout
+    whole = RUN.invoke(app, ["calibrate", str(replies), "--scene", "chat"], env={"COLUMNS": "160"})
+    assert "chat: trigram_repeat, 2 healthy and 1 degenerate replies" in whole.stdout
     assert page.read_text(encoding="utf-8").count("<svg") == 3
 
 

@@ -139,3 +139,22 @@ def test_replies_without_moments_or_over_too_long_a_time_make_no_timeline() -> N
     first = traffic(0, 0)[0]
     with pytest.raises(NotPlayable, match="span"):
         stories([first, replace(first, at=6_000.0 + 60 * MOST_MINUTES)], BreakerPolicy(), after=True)
+
+
+def test_what_an_evaluation_answered_is_read_as_it_is_exported() -> None:
+    lines = [
+        b'{"run_id": "r", "model": "a", "prompt_id": "zh-1", "lure": "code", "at": 5.0, "ill": true, "reply": "xx", "reply_chars": 2}',
+        b'{"prompt_id": "zh-2", "lure": "code", "ill": false, "reply": "", "reply_chars": 900, "metrics": {}}',
+    ]
+    first, second = read_lines(lines)
+    assert isinstance(first, Stored) and isinstance(second, Stored)
+    assert (first.id, first.text, first.scene, first.model, first.at, first.said) == (
+        "zh-1",
+        "xx",
+        "code",
+        "a",
+        5.0,
+        True,
+    )
+    # Its text is past its time.
+    assert (second.id, second.text) == ("zh-2", None)
