@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from breaker.seen import Tally
+from detector.version import DETECTOR_VERSION
 from monitor.nightly.records import RunState, Trigger
 from pointsman.kept_reports import KeptReports
 from pointsman.nightly import taken_up
@@ -76,8 +77,8 @@ async def test_a_pin_is_a_new_version_and_the_newest_is_in_force(engine: AsyncEn
     first = await evals.pin(baseline())
     second = await evals.pin(baseline(k=20, note="after the prompt change"))
     assert (first.version, second.version) == (1, 2)
-    assert await evals.baseline("a", "s1", "1") == second
-    assert await evals.baseline("a", "s2", "1") is None
+    assert await evals.baseline("a", "s1", DETECTOR_VERSION) == second
+    assert await evals.baseline("a", "s2", DETECTOR_VERSION) is None
     await evals.pin(baseline(model="b"))
     assert [(one.model, one.version) for one in await evals.baselines()] == [("a", 2), ("b", 1)]
 
@@ -169,9 +170,9 @@ async def test_a_night_whose_measure_changed_in_the_middle_begins_anew_and_ends_
     evals = SqlEvals(engine)
     first = await taken_up(evals, RUN, 1.0)
     assert first is not None and await taken_up(evals, RUN, 2.0) == first
-    stricter = replace(RUN, detector_version="2")
+    stricter = replace(RUN, detector_version="another")
     anew = await taken_up(evals, stricter, 3.0)
-    assert anew is not None and anew.id == "r1-s1-2"
+    assert anew is not None and anew.id == "r1-s1-another"
     kept = await evals.run("r1")
     assert kept is not None and (kept.state, kept.detail) == (
         RunState.FAILED, "the suite or the detector was changed in the middle"
@@ -186,7 +187,7 @@ async def test_a_night_that_ended_is_not_asked_again_by_another_measure(engine: 
     evals = SqlEvals(engine)
     await evals.begin(RUN)
     await evals.finish(RUN.id, RunState.DONE, 2.0)
-    assert await taken_up(evals, replace(RUN, detector_version="2"), 3.0) is None
+    assert await taken_up(evals, replace(RUN, detector_version="another"), 3.0) is None
     assert len(await evals.runs()) == 1
 
 

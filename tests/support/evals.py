@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from base.faults import Fault
 from breaker.ports import StoreUnavailable
 from detector import score
+from detector.version import DETECTOR_VERSION
 from monitor.nightly.asking import Target
 from monitor.nightly.policy import NightlyPolicy
 from monitor.nightly.records import Baseline, Result, Run, RunState, Trigger
@@ -22,7 +23,7 @@ FINE = "A short and healthy answer about trams, rain and the long way home."
 ENDPOINT = Endpoint(base_url="http://127.0.0.1", upstream_model="m")
 QUICK = NightlyPolicy(limits={"per_minute": 60_000, "concurrency": 2}, min_judged=4)
 RUN = Run(
-    id="r1", trigger=Trigger.NIGHTLY, started_at=1.0, suite="standard", suite_version="s1", detector_version="1",
+    id="r1", trigger=Trigger.NIGHTLY, started_at=1.0, suite="standard", suite_version="s1", detector_version=DETECTOR_VERSION,
     prompts=8, sampled=False, models=("a", "b"),
 )  # fmt: skip
 
@@ -55,7 +56,7 @@ def result(number: int = 1, **more: Any) -> Result:
 
 def baseline(**more: Any) -> Baseline:
     plain = {
-        "model": "a", "suite_version": "s1", "detector_version": "1", "version": 0, "run_id": "r0", "n": 500, "k": 10,
+        "model": "a", "suite_version": "s1", "detector_version": DETECTOR_VERSION, "version": 0, "run_id": "r0", "n": 500, "k": 10,
         "classes": {"stuck": 10}, "json_items": 50, "json_valid": 40, "ill_prompts": ("p1",), "served_model": "a-1",
         "pinned_at": 5.0, "pinned_by": "op",
     }  # fmt: skip
