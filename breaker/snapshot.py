@@ -66,10 +66,13 @@ class Snapshot:
 
     @property
     def shed_at(self) -> float:
-        """When it last gave up load that others must take; 0.0: not within the moves kept."""
+        """When it last gave up load that others must take; 0.0: not within the moves kept.
+
+        From REDUCED it gives up the last tenth, which is no load to be eased: others carry the rest of it already.
+        """
+        served, given_up = (Level.HEALTHY, Level.WARN), (Level.REDUCED, Level.OPEN)
         for move in reversed(self.transitions):
-            falls = move.to_level in (Level.REDUCED, Level.OPEN) and move.from_level is not Level.RECOVERING
-            if falls and move.enforced and move.to_level is not move.from_level:
+            if move.enforced and move.from_level in served and move.to_level in given_up:
                 return move.at
         return 0.0
 

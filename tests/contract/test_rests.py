@@ -39,3 +39,15 @@ async def test_two_replicas_know_the_same_rests_and_the_store_forgets_those_that
     assert (kept.reason, kept.status, isinstance(kept, Rest)) == (RestReason.FORBIDDEN, 404, True)
     assert "k1" not in str(kept)
     assert 0 < await shared.ask(lambda client: client.pttl(KEY)) <= 2 * FORGOTTEN_S * 1_000
+
+
+async def test_a_record_that_cannot_be_read_goes_and_takes_no_other_with_it(
+    shared: RedisLink, clock: ManualClock
+) -> None:
+    store, rests = RedisRests(shared, clock), Rests()
+    rests.know(TOPOLOGY)
+    rests.rest("m|1", 0, clock.now_s() + 60)
+    await shared.ask(lambda client: client.hset(KEY, "x|y", "no record"))
+    await rests.exchange(store, clock.now_s())
+    assert len(await store.load()) == 1
+    assert await shared.ask(lambda client: client.hlen(KEY)) == 1

@@ -4,9 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from breaker.levels import Level
+from breaker.commands import force
+from breaker.edges import enter
+from breaker.levels import Level, Mode, Reason
 from breaker.policy import BreakerPolicy
 from breaker.share import RouteCandidate, shares
+from breaker.snapshot import Snapshot
 from breaker.takeover import GIVES_UP, RouteShares, eased, steps
 
 H, R, X = Level.HEALTHY, Level.REDUCED, Level.OPEN
@@ -92,3 +95,17 @@ def test_shares_are_worked_out_once_for_each_standing() -> None:
     assert first == shares(LADDER, levels)
     assert obeyed(LADDER, dict(levels)) is first
     assert obeyed(LADDER, {"m0": H}) is not first
+
+
+def test_load_is_shed_when_a_serving_model_falls_and_not_again_when_its_last_tenth_goes() -> None:
+    policy = BreakerPolicy(cooldown_jitter=0.0)
+    here = Snapshot(model="m")
+    assert here.shed_at == 0.0
+    here = enter(here, Level.WARN, 50.0, (Reason.RATIO_10M,), policy)
+    assert here.shed_at == 0.0
+    here = enter(here, Level.REDUCED, 100.0, (Reason.RATIO_30M,), policy)
+    here = enter(here, Level.OPEN, 200.0, (Reason.ROLLING_15M,), policy)
+    here = enter(here, Level.RECOVERING, 900.0, (Reason.COOLED_DOWN,), policy)
+    here = enter(here, Level.OPEN, 950.0, (Reason.PROBES_FAILED,), policy)
+    assert here.shed_at == 100.0
+    assert force(Snapshot(model="m"), Mode.FORCED_OPEN, "op", "drill", 90.0, 30.0).shed_at == 30.0
