@@ -54,7 +54,7 @@ async def test_a_tier_that_fails_as_a_whole_leaves_an_attempt_for_the_lower_tier
 
 
 async def test_when_every_model_is_out_retry_after_is_the_soonest_return() -> None:
-    async with raw_world({}, when_down=WhenDown.ERROR) as (world, raw):
+    async with raw_world({}, when_down=WhenDown.ERROR, deadline_s=30.0) as (world, raw):
         world.guard.at.update(dict.fromkeys("abc", Level.OPEN))
         now = world.deps.clock.now_s()
         world.guard.until.update({"a": now + 90, "b": now + 33, "c": now + 600})
