@@ -83,7 +83,7 @@ def test_schema_failure_tells_the_model_where() -> None:
     expected = Format(kind=FormatKind.JSON_SCHEMA, schema={"type": "object", "required": ["city"]})
     failure = check("{}", expected=expected)
     assert failure is not None
-    assert (failure.reason, failure.detail) == ("schema", "$: 'city' is a required property")
+    assert (failure.reason, failure.detail) == ("schema", '$: "city" is a required property')
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_schema_errors_name_path_and_type() -> None:
     parsed = parse_structured('{"city": "上海", "days": "three"}', SCHEMA)
     assert parsed.reason is Reason.SCHEMA
     assert not parsed.usable
-    assert parsed.errors == ("$.days: 'three' is not of type 'integer'",)
+    assert parsed.errors == ('$.days: "three" is not of type "integer"',)
 
 
 def test_nan_is_not_handed_on_as_json() -> None:
@@ -100,7 +100,35 @@ def test_broken_and_remote_schemas_are_the_callers_fault() -> None:
 
 def test_local_references_are_followed() -> None:
     schema = {"$defs": {"n": {"type": "integer"}}, "properties": {"a": {"$ref": "#/$defs/n"}}}
-    assert schema_errors({"a": "x"}, schema) == ("$.a: 'x' is not of type 'integer'",)
+    assert schema_errors({"a": "x"}, schema) == ('$.a: "x" is not of type "integer"',)
+
+
+def test_a_schema_of_an_older_draft_or_of_none_that_is_known_is_applied() -> None:
+    exclusive = {"$schema": "http://json-schema.org/draft-04/schema#", "minimum": 3, "exclusiveMinimum": True}
+    assert len(schema_errors(3, exclusive)) == 1
+    own = {"$schema": "https://example.com/our-own", "type": "integer"}
+    assert schema_problem(own) is None
+    assert len(schema_errors("a", own)) == 1
+
+
+def test_a_path_names_places_and_names_that_are_no_words() -> None:
+    schema = {"additionalProperties": {"items": {"type": "integer"}}}
+    assert schema_errors({"the list": [1, "a"]}, schema) == ('$[\'the list\'][1]: "a" is not of type "integer"',)
+
+
+def test_half_a_surrogate_pair_in_a_reply_is_judged_like_any_text() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["b"]}
+    assert schema_errors({"a": "\ud83d"}, schema) == ('$: "b" is a required property',)
+    assert schema_errors("\ud83d", {"type": "string"}) == ()
+
+
+def test_an_endless_reference_ends() -> None:
+    schema = {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}
+    assert schema_errors({"a": 1}, schema) == () or schema_problem(schema) is not None
+
+
+def test_a_pattern_that_backtracks_for_ever_is_not_waited_for() -> None:
+    assert len(schema_errors({"a": "a" * 5_000 + "!"}, {"properties": {"a": {"pattern": "^(a+)+$"}}})) == 1
 
 
 def test_no_more_than_eight_errors_are_told() -> None:
