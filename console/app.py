@@ -117,7 +117,9 @@ def _routes(site: Site, desk: Desk) -> Iterator[BaseRoute]:
     if desk.identities is not None:
         yield from sso_routes(site, desk.identities)
     yield from fleet_routes(site, desk.yard, desk.feed, desk.switches, desk.stopping)
-    model = ModelPages(desk.yard, desk.feed, desk.history, desk.audit, desk.records, desk.hours, desk.zone)
+    model = ModelPages(
+        desk.yard, desk.feed, desk.history, desk.audit, desk.records, desk.hours, desk.zone, desk.watched
+    )
     yield from model.routes(site)
     yield from RequestPages(desk.records, desk.audit).routes(site)
     yield from TrialPages(desk.audit, desk.prober, desk.stopping).routes(site)

@@ -1,7 +1,7 @@
 """One model: where it stands and why, its two hours, its loops, and what an operator may do with it."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import tzinfo
 from typing import Any
 
@@ -22,6 +22,7 @@ from console.model_sheets import model_sheets
 from console.pages.fleet import lines_of, why_of
 from console.ports import AuditTrail, Failed, History, Hour, HourBook, Records, Yard
 from console.site import Site, Visit, acts, looks
+from console.watch_api import Watched
 from console.why import next_lines, rule_line, why_not
 
 FORCED_MINUTES = 60.0
@@ -29,6 +30,7 @@ LONGEST_MINUTES = 7 * 24 * 60.0
 KEPT_FAILED = 200
 DAYS_S = 7 * 86_400.0
 MOVES = 60
+FOUND = 30
 
 
 class ModelPages:
@@ -43,9 +45,10 @@ class ModelPages:
         records: Records,
         hours: HourBook | None,
         zone: tzinfo,
+        watched: Watched | None = None,
     ) -> None:
         self._yard, self._feed, self._history, self._audit = yard, feed, history, audit
-        self._records, self._hours, self._zone = records, hours, zone
+        self._records, self._hours, self._zone, self._watched = records, hours, zone, watched
 
     def routes(self, site: Site) -> list[Route]:
         return [
@@ -75,6 +78,7 @@ class ModelPages:
             sheets=model_sheets(values["row"], past=past, **tables),
             **values,
             **tables,
+            found=await self._found(model),
             marked=lambda one: marked(one.excerpt, onset=one.onset),
             heat_map=heat_map(past, self._yard.now_s(), self._zone) if self._hours else None,
             sql_down=sql_down,
@@ -134,6 +138,13 @@ class ModelPages:
         if self._hours is not None:
             with contextlib.suppress(StoreUnavailable):
                 return await self._hours.hours(model, self._yard.now_s() - DAYS_S)
+        return ()
+
+    async def _found(self, model: str) -> Sequence[Mapping[str, Any]]:
+        """What the hourly watch found of it, silent changes of the vendor among them."""
+        if self._watched is not None:
+            with contextlib.suppress(StoreUnavailable):
+                return await self._watched.findings(model, None, self._yard.now_s() - DAYS_S, FOUND)
         return ()
 
     async def _moves(self, model: str, most: int) -> Sequence[Transition]:

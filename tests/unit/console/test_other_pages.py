@@ -303,7 +303,11 @@ class Found:
             {
                 "id": 1, "at": 1.0, "kind": "hourly", "model": "alpha", "scene": "", "standing": True,
                 "numbers": {"ratio": 0.12, "growth": 2.0}, "facts": {},
-            }
+            },
+            {
+                "id": 2, "at": 2.0, "kind": "model_changed", "model": "alpha", "scene": "", "standing": False,
+                "numbers": {}, "facts": {"was": "gpt-1 (fp1)", "is": "<gpt-2>"},
+            },
         ]  # fmt: skip
 
 
@@ -314,6 +318,10 @@ async def test_an_anomaly_is_shown_with_samples_and_dismissed_once() -> None:
         text = (await browser.get("/feedback")).text
         assert "7 users complained" in text and "&lt;b&gt;says it twice" in text and "id=pm-1" in text
         assert "Ratio 12.0\u00a0%" in text
+        # The model's own timeline has them too, a vendor's silent change among them.
+        model = (await browser.get("/model?name=alpha")).text
+        for page in (text, model):
+            assert "gpt-1 (fp1)" in page and "&lt;gpt-2&gt;" in page and "Ratio 12.0\u00a0%" in page
         fields = {"model": "alpha", "reason": "a drill"}
         assert (await browser.post("/feedback/dismiss", seen_on="/feedback", **fields)).status_code == 303
         assert (await browser.post("/feedback/dismiss", seen_on="/feedback", **fields)).status_code == 409
