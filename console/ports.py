@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from base.request_rows import BadReplyRow, RequestRow
 from breaker.explain import Explanation
 from breaker.levels import Mode
 from breaker.policy import BreakerPolicy
@@ -137,28 +138,10 @@ class Try:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """One request without its text."""
+class Asked(RequestRow):
+    """One request as it is read back."""
 
-    request_id: str
-    at: float
-    app: str
-    route: str
-    scene: str
-    session: str
-    served_model: str
-    fallback: str
-    status: int
-    code: str
-    verdict: str
-    loop_class: str
     tries: tuple[Try, ...]
-    metrics: Mapping[str, float]
-    stream: bool
-    elapsed_ms: int
-    first_text_ms: int | None
-    tokens_in: int
-    tokens_out: int
 
     @property
     def troubled(self) -> bool:
@@ -166,21 +149,10 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failed:
-    """A redacted excerpt of a reply that failed. `onset`: where it went wrong in the whole reply; `marked`: a person's word."""
+class Failed(BadReplyRow):
+    """A reply that failed, as it is read back. `marked`: a person's word on its verdict, right or wrong."""
 
     id: str
-    request_id: str
-    at: float
-    model: str
-    scene: str
-    fault: str
-    loop_class: str
-    rules: tuple[str, ...]
-    metrics: Mapping[str, float]
-    fingerprint: str
-    onset: int | None
-    excerpt: str
     marked: str
 
 

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from base.faults import Fault
 from base.feedback import FeedbackKind, FeedbackSource
+from base.request_rows import BadReplyRow, RequestRow
 from breaker.gray import Drawn
 from breaker.levels import Level
 from breaker.outcome import Outcome
@@ -24,45 +25,15 @@ from upstream.stream import Sink
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallRow:
-    """One request, without its text."""
+class CallRow(RequestRow):
+    """One request as it is written: `attempts` as plain values."""
 
-    request_id: str
-    at: float
-    app: str
-    route: str
-    scene: str
-    session: str
-    served_model: str
-    fallback: str
-    status: int
-    code: str
-    verdict: str
-    loop_class: str
     attempts: tuple[Mapping[str, Any], ...]
-    metrics: Mapping[str, float]
-    stream: bool
-    elapsed_ms: int
-    first_text_ms: int | None
-    tokens_in: int
-    tokens_out: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FailedReply:
-    """A redacted excerpt (<= 500 characters around the onset) of a reply that failed, and why."""
-
-    request_id: str
-    at: float
-    model: str
-    scene: str
-    fault: str
-    loop_class: str
-    rules: tuple[str, ...]
-    metrics: Mapping[str, float]
-    fingerprint: str
-    onset: int | None
-    excerpt: str
+class FailedReply(BadReplyRow):
+    """A reply that failed, as it is written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
