@@ -14,7 +14,6 @@ from pointsman.cli.tables import print_table
 app = typer.Typer(no_args_is_help=True, help="Alerts: list, take, silence; test the channels.")
 ReasonOption: str = typer.Option("taken", help="For the audit log.")
 ActorOption: str = typer.Option("", "--as", "--actor", help="Who you are, where several share one token.")
-WhyOption: str = typer.Option(..., "--reason", help="For the audit log.")
 AlertArgument = Annotated[str, typer.Argument(help="As in the message: A17.")]
 
 
@@ -79,19 +78,6 @@ def ack(
 
 
 @app.command()
-def unack(
-    alert: AlertArgument,
-    reason: str = WhyOption,
-    actor: str = ActorOption,
-    url: str = UrlOption,
-    token: str = TokenOption,
-    as_json: bool = JsonOption,
-) -> None:
-    """Give an alert back: somebody else must take it."""
-    _act("unack", alert, reason, actor, url, token, as_json)
-
-
-@app.command()
 def note(
     alert: AlertArgument,
     words: Annotated[str, typer.Argument(help="What the next one should know.")],
@@ -104,17 +90,27 @@ def note(
     _act("note", alert, words, actor, url, token, as_json)
 
 
-@app.command()
-def close(
-    alert: AlertArgument,
-    reason: str = WhyOption,
-    actor: str = ActorOption,
-    url: str = UrlOption,
-    token: str = TokenOption,
-    as_json: bool = JsonOption,
-) -> None:
-    """End by hand what nobody will report the end of: the model or the job is gone."""
-    _act("close", alert, reason, actor, url, token, as_json)
+ENDS = {
+    "unack": "Give an alert back: somebody else must take it.",
+    "close": "End by hand what nobody will report the end of: the model or the job is gone.",
+}
+
+
+def _add_end(word: str, about: str) -> None:
+    @app.command(word, help=about)
+    def end(
+        alert: AlertArgument,
+        reason: Annotated[str, typer.Option(help="For the audit log.")],
+        actor: str = ActorOption,
+        url: str = UrlOption,
+        token: str = TokenOption,
+        as_json: bool = JsonOption,
+    ) -> None:
+        _act(word, alert, reason, actor, url, token, as_json)
+
+
+for _word, _about in ENDS.items():
+    _add_end(_word, _about)
 
 
 @app.command()
@@ -221,8 +217,12 @@ def test(
 def _act(word: str, alert: str, reason: str, actor: str, url: str, token: str, as_json: bool) -> None:
     body = {"reason": reason, "actor": actor}
     here = asked("POST", url, f"/admin/alerts/{quote(alert, safe='')}/{word}", token, body)["alert"]
+    tell(as_json, here, lambda: typer.echo(_line(here)))
+
+
+def _line(here: dict[str, Any]) -> str:
     by = f", taken by {here['acked_by']}" if here["acked_by"] else ""
-    tell(as_json, here, lambda: typer.echo(f"{here['ref']} {here['kind']} {here['subject']}: {here['state']}{by}"))
+    return f"{here['ref']} {here['kind']} {here['subject']}: {here['state']}{by}"
 
 
 def _letters(rows: list[dict[str, Any]]) -> Table:

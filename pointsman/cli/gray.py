@@ -44,64 +44,29 @@ def start(
     _act("start", model, reason, url, token, as_json, body | ({"version": version} if version else {}))
 
 
-@app.command()
-def step(
-    model: ModelArgument,
-    reason: ReasonOption,
-    url: str = UrlOption,
-    token: str = TokenOption,
-    as_json: bool = JsonOption,
-) -> None:
-    """Go one step on, whatever was seen so far."""
-    _act("step", model, reason, url, token, as_json)
+MOVES = {
+    "step": "Go one step on, whatever was seen so far.",
+    "pause": "Keep the split and conclude nothing until resumed; what is clearly worse is still stopped.",
+    "resume": "Go on after a pause.",
+    "stop": "Give everybody back to the stable version; that is no verdict on the new one.",
+    "promote": "Give everybody to the candidate, whatever was seen so far.",
+}
 
 
-@app.command()
-def pause(
-    model: ModelArgument,
-    reason: ReasonOption,
-    url: str = UrlOption,
-    token: str = TokenOption,
-    as_json: bool = JsonOption,
-) -> None:
-    """Keep the split and conclude nothing until resumed; what is clearly worse is still stopped."""
-    _act("pause", model, reason, url, token, as_json)
+def _add_move(word: str, about: str) -> None:
+    @app.command(word, help=about)
+    def move(
+        model: ModelArgument,
+        reason: ReasonOption,
+        url: str = UrlOption,
+        token: str = TokenOption,
+        as_json: bool = JsonOption,
+    ) -> None:
+        _act(word, model, reason, url, token, as_json)
 
 
-@app.command()
-def resume(
-    model: ModelArgument,
-    reason: ReasonOption,
-    url: str = UrlOption,
-    token: str = TokenOption,
-    as_json: bool = JsonOption,
-) -> None:
-    """Go on after a pause."""
-    _act("resume", model, reason, url, token, as_json)
-
-
-@app.command()
-def stop(
-    model: ModelArgument,
-    reason: ReasonOption,
-    url: str = UrlOption,
-    token: str = TokenOption,
-    as_json: bool = JsonOption,
-) -> None:
-    """Give everybody back to the stable version; that is no verdict on the new one."""
-    _act("stop", model, reason, url, token, as_json)
-
-
-@app.command()
-def promote(
-    model: ModelArgument,
-    reason: ReasonOption,
-    url: str = UrlOption,
-    token: str = TokenOption,
-    as_json: bool = JsonOption,
-) -> None:
-    """Give everybody to the candidate, whatever was seen so far."""
-    _act("promote", model, reason, url, token, as_json)
+for _word, _about in MOVES.items():
+    _add_move(_word, _about)
 
 
 @app.command()

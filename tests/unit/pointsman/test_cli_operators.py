@@ -19,6 +19,7 @@ ROW = {
     "shares": [{"route": "chat", "configured": 0.5, "effective": 0.5}], "transitions": [MOVE],
 }  # fmt: skip
 FLEET = {"models": [ROW], "store_down": False, "now": 0}
+GRAY = {"model": "a", "candidate": "b", "stage": "running", "share": 0.05, "id": "r1"}
 TRY = {
     "model": "a", "begun_ms": 0, "elapsed_ms": 900, "loop_class": "stuck", "fault": "repetition_detected",
     "suppressed_chars": 300,
@@ -63,6 +64,24 @@ def test_models_lists_all_and_tells_the_rules_and_moves_of_one(monkeypatch: pyte
         (("requests", "--json"), {"requests": [REQUEST]}),
         (("requests", "pm-1", "--json"), {"request": REQUEST, "failed": []}),
         (("reset", "a", "--reason", "fixed", "--json"), ROW),
+        (("force", "a", "observe", "--reason", "a drill", "--json"), ROW),
+        (("ack", "A7", "--json"), {"alert": {"ref": "A7"}}),
+        (("alerts", "unack", "A7", "--reason", "not mine", "--json"), {"alert": {"ref": "A7"}}),
+        (("alerts", "note", "A7", "asked them", "--json"), {"alert": {"ref": "A7"}}),
+        (("silence", "--model", "a", "--reason", "a drill", "--json"), {"silence": {"id": 1, "ends_at": 1.0}}),
+        (("alerts", "unsilence", "1", "--json"), {"id": 1, "state": "over"}),
+        (("alerts", "silences", "--json"), {"silences": []}),
+        (("alerts", "channels", "--json"), {"channels": []}),
+        (("alerts", "deliveries", "--json"), {"deliveries": []}),
+        (("gray", "--json"), {"releases": []}),
+        (("gray", "history", "--json"), {"releases": []}),
+        (("gray", "start", "a", "b", "-r", "newer", "--json"), GRAY),
+        (("gray", "promote", "a", "-r", "fine", "--json"), GRAY),
+        (("jobs", "--json"), {"jobs": []}),
+        (("jobs", "history", "hourly", "--json"), {"runs": []}),
+        (("jobs", "run", "hourly", "--json"), {"job": "hourly", "slot": "hand-1"}),
+        (("switch", "--json"), {"switches": []}),
+        (("switch", "set", "bypass", "-r", "a drill", "--json"), {"route": "", "mode": "bypass"}),
     ],
 )
 def test_json_is_json(monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], answer: Any) -> None:
