@@ -175,7 +175,7 @@ def _transition(moved: Transition) -> dict[str, Any]:
     return asdict(moved) | {"numbers": dict(moved.numbers)}
 
 
-WHOLE_BODY = frozenset({"model_attributes_type", "dict_type", "model_type"})
+WHOLE_BODY = frozenset({"missing", "model_attributes_type", "dict_type", "model_type"})
 """Kinds of error that, told of the body itself, mean that it is no JSON object."""
 
 
@@ -193,7 +193,7 @@ async def _invalid(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     field = ".".join(str(part) for part in first["loc"][1:] if not isinstance(part, int)) or "body"
-    if first["type"] == "json_invalid" or (field == "body" and first["type"] in WHOLE_BODY):
+    if first["type"] == "json_invalid" or (first["loc"] == ("body",) and first["type"] in WHOLE_BODY):
         return _shape(400, "invalid_json", "the body must be a JSON object, sent as application/json", None)
     return _shape(422, "invalid_field", f"{field}: {wrong(first)}", field)
 

@@ -204,3 +204,12 @@ async def test_an_act_stands_under_the_tokens_name_whatever_name_was_sent() -> N
         body = {"reason": "because", "actor": "admin"}
         assert (await client.post("/admin/models/acme/large/reset", json=body)).status_code == 200
     assert world.acts == [("admin via olga", "reset", "because")]
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[1]", b'"x"', b"null"])
+async def test_a_body_that_is_no_json_object_is_told_plainly(body: bytes) -> None:
+    async with client_of(World()) as client:
+        headers = {"content-type": "application/json"}
+        answer = await client.post("/admin/models/acme/large/reset", content=body, headers=headers)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_json")
+    assert answer.json()["error"]["message"] == "the body must be a JSON object, sent as application/json"
