@@ -26,14 +26,16 @@ from pointsman.assemble import Service, assembled
 from pointsman.demo.scripted import ScriptedUpstream
 from pointsman.monitoring import doors_of
 from pointsman.settings import parse
+from store.sql_calls import SqlCallLog
 from store.sql_evals import SqlEvals
 from store.sql_reports import SqlReports
 from store.tables import anomaly, finding, hour_count
 from tests.support.browser import browser_page, log_in
-from tests.support.console_world import FEW, seed_calls, seed_counts, settings_text
+from tests.support.console_world import FEW, log_call, seed_counts, settings_text
 from tests.support.reports import night, report
 
 TOKEN = "pma-screenshots"
+CALLS = 400
 WIDTHS = {"desk": 1280, "phone": 390}
 SHEET = (
     "<style>body{{margin:8px;background:#888;display:flex;flex-wrap:wrap;gap:8px;font:12px sans-serif}}"
@@ -45,7 +47,10 @@ async def fill(service: Service) -> None:
     """What is kept of a fleet in trouble."""
     rng, now_s = Random(5), service.clock.now_s()
     await seed_counts(service, FEW, rng)
-    await seed_calls(service, FEW, rng)
+    log = SqlCallLog(service.engine)
+    for at in range(CALLS):
+        log_call(log, rng, FEW, f"pm-{rng.randbytes(12).hex()}", now_s - rng.random() * 6_900, ill=at % 5 == 0)
+    await log.flush()
     told = night()
     evals = SqlEvals(service.engine)
     await evals.begin(told.run)
