@@ -7,6 +7,7 @@ that a mistake costs its author one clear answer and not four attempts.
 from collections.abc import Mapping
 from typing import Any
 
+from detector.schema import schema_problem
 from router.errors import BadRequest
 
 _NUMBERS: Mapping[str, tuple[float, float]] = {
@@ -103,11 +104,11 @@ def _check_format(form: Mapping[str, Any]) -> None:
             "`response_format.json_schema` must be an object with `name` and `schema`",
             param="response_format.json_schema",
         )
-    if not isinstance(named.get("schema"), dict | None):
-        raise BadRequest(
-            "`response_format.json_schema.schema` must be a JSON Schema object",
-            param="response_format.json_schema.schema",
-        )
+    schema, param = named.get("schema"), "response_format.json_schema.schema"
+    if not isinstance(schema, dict | None):
+        raise BadRequest(f"`{param}` must be a JSON Schema object", param=param)
+    if schema and (problem := schema_problem(schema)) is not None:
+        raise BadRequest(f"`{param}` cannot be applied: {problem[:300]}", param=param)
 
 
 def _check_tool(tool: Any, param: str) -> None:

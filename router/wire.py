@@ -122,13 +122,22 @@ def _object(raw: bytes) -> dict[str, Any]:
     except RecursionError:
         raise BadRequest(_too_deep_told("the body")) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        why = "half of a surrogate pair (such as \\ud800) stands for no character" if _HALF.search(raw) else str(error)
+        why = _why_no_json(raw) or str(error)
         raise BadRequest(f"the body is not valid JSON: {why}; send one UTF-8 JSON object") from error
     if not isinstance(body, dict):
         raise BadRequest("the body must be a JSON object")
     if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and (name := _too_deep(body)) is not None:
         raise BadRequest(_too_deep_told(f"`{name[:64]}`"), param=name[:64])
     return body
+
+
+def _why_no_json(raw: bytes) -> str:
+    """What people do wrong most; empty: nothing of that."""
+    if raw.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x78\x9c")):
+        return "it is compressed, which is not undone here"
+    if raw.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")):
+        return "it begins with a byte order mark"
+    return "half of a surrogate pair (such as \\ud800) stands for no character" if _HALF.search(raw) else ""
 
 
 def _too_deep_told(what: str) -> str:

@@ -169,3 +169,35 @@ def test_no_body_ends_in_an_error_of_ours(raw: bytes, path: str) -> None:
             assert set(error) >= {"message", "type", "param", "code"} and error["message"]
 
     asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        pytest.param({"type": "objekt"}, id="no such type"),
+        pytest.param({"type": True}, id="a type that is no word"),
+        pytest.param({"type": "object", "required": True}, id="required is no list"),
+        pytest.param({"properties": {"a": {"enum": 1}}}, id="inside"),
+        pytest.param({"properties": {"a": {"$ref": "https://example.com/x"}}}, id="elsewhere"),
+    ],
+)
+async def test_a_schema_that_cannot_be_applied_is_the_callers_mistake_and_costs_no_call(schema: dict[str, Any]) -> None:
+    world = World()
+    form = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
+    answer = await world.ask(response_format=form)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["param"]) == (400, "response_format.json_schema.schema")
+    assert "cannot be applied" in error["message"] and world.asked == []
+
+
+@pytest.mark.parametrize(
+    ("raw", "why"),
+    [
+        pytest.param(b"\x1f\x8b\x08\x00", "compressed", id="gzip"),
+        pytest.param(b"\xef\xbb\xbf{}", "byte order mark", id="UTF-8 with a mark"),
+        pytest.param('{"model": "main"}'.encode("utf-16"), "byte order mark", id="UTF-16"),
+    ],
+)
+async def test_a_body_that_is_packed_or_marked_is_told_so(raw: bytes, why: str) -> None:
+    answer = await World().post(raw)
+    assert answer.status_code == 400 and why in answer.json()["error"]["message"]
