@@ -29,6 +29,7 @@ from router.errors import (
 )
 from router.feedback import FeedbackDesk
 from router.journey import ABANDONED_STATUS, Deps, Journey
+from router.leaving import Leaving
 from router.limits import Admission, Headers
 from router.request_ids import RequestIds
 from router.serve import serve_stream, serve_whole
@@ -223,8 +224,14 @@ class ModelEndpoint:
         """Serve while watching the client: when it hangs up, this task is cancelled and the upstream with it."""
         task = asyncio.current_task()
         assert task is not None
-        gone = asyncio.Event()
-        watcher = asyncio.create_task(_watch(receive, gone, task))
+        gone = False
+
+        def left() -> None:
+            nonlocal gone
+            gone = True
+            task.cancel()
+
+        leaving = Leaving(receive, left)
         if admission is not None:
             send = _with_headers(send, admission.headers())
         out = SseOut(send, self._deps)
@@ -237,7 +244,7 @@ class ModelEndpoint:
             else:
                 await out.end()
         except asyncio.CancelledError:
-            if not gone.is_set():  # somebody else's cancellation: the server is going down
+            if not gone:  # somebody else's cancellation: the server is going down
                 status, journey.code = 503, "shutting_down"
                 await end_failed(send, out, journey, stopping())
                 raise
@@ -249,7 +256,7 @@ class ModelEndpoint:
             await end_failed(send, out, journey, internal(journey.id))
         finally:
             out.close()
-            watcher.cancel()
+            leaving.stop()
             if admission is not None:
                 usage = journey.usage()
                 admission.settle(usage.prompt_tokens + usage.completion_tokens)
@@ -261,13 +268,6 @@ class ModelEndpoint:
 class _MethodRefused(RouterError):
     status = 405
     code = "method_not_allowed"
-
-
-async def _watch(receive: Receive, gone: asyncio.Event, serving: "asyncio.Task[Any]") -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    gone.set()
-    serving.cancel()
 
 
 def _with_headers(send: Send, more: Headers) -> Send:
