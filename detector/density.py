@@ -10,7 +10,7 @@ from detector.profile import Profile
 from detector.recurrence import Recurrence
 from detector.runs import SEPARATORS
 from detector.tail import KEEP
-from detector.text import WORD, plain_lines, shape, tokens
+from detector.text import LIST_MARK, WORD, plain_lines, shape, tokens
 from detector.verdict import Rule
 
 CHAR_STEP = 96  # characters between two looks at the last 120
@@ -20,6 +20,8 @@ _VERBATIM = 40  # trigrams in a row
 FEW = 12  # different words in 48, for which a reply is cut: healthy prose shows three times as many, and never under 17
 _FEW_OF = ((24, 10), (28, 12), (32, 13), (36, 15))  # words, and how many different ones are suspicious
 _FEWEST = max(most for _, most in _FEW_OF) + 1
+_LISTED = -2  # words
+_DRILLED = 6  # whole lines in 300 characters
 _DATA_OF = (16, 4)  # the same of what stands in quotes
 _THRICE = 16.0  # trigrams said for the third time: quotation, a refrain or a translation leave none
 _NEAR = 9.0  # trigrams said just before, more than new ones
@@ -118,8 +120,10 @@ class Density:
             size, most = _DATA_OF
             self.suspicious = len(set(window[-size:])) <= most and tail.count('"') > 0.05 * len(tail)
             return None
-        self.suspicious = True
-        return Rule.TRIGRAM if len(window) >= 48 and len(set(window[-48:])) <= self._few else None
+        # The points of a list share their wording: there it takes fewer words still.
+        self.suspicious = len(LIST_MARK.findall(tail)) < 2 or few(window, slack=_LISTED)
+        few_words = len(window) >= 48 and len(set(window[-48:])) <= self._few
+        return Rule.TRIGRAM if few_words and not _drill(tail) else None
 
     def _characters(self, buf: str, end: int) -> Rule | None:
         tail = buf[max(0, end - 120) : end]
@@ -140,6 +144,12 @@ def few(words: list[str], slack: int = 0) -> bool:
     if len(words) < size or len(set(words[-size:])) > _FEWEST:
         return False
     return any(len(words) >= size and len(set(words[-size:])) <= most + slack for size, most in _FEW_OF)
+
+
+def _drill(tail: str) -> bool:
+    """Whether short lines go through few words without saying one line twice: forms of a verb, pairs of a game."""
+    lines = tail.split("\n")[1:-1]
+    return len(lines) >= _DRILLED and len(set(lines)) == len(lines)
 
 
 def _coded(tail: str, share: float) -> bool:

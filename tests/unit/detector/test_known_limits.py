@@ -85,3 +85,48 @@ def test_blanks_are_held_late() -> None:
     gate = StreamGate()
     gate.feed("Here is the table." + " " * 400, 0.0)
     assert gate.state is GateState.PASSING
+
+
+def test_a_loop_in_the_midst_that_ends_between_two_checks_may_be_missed() -> None:
+    head = "The route is closed until noon, so take the coast road. "
+    found = [
+        score(f"{head[at:]}{'court order ' * 8}and then we left the town behind us.").degenerate for at in range(32)
+    ]
+    assert not all(found)  # 96 characters wide, as wide as a cycle must be: checks stand 32 characters apart
+    assert all(
+        score(f"{head[at:]}{'court order ' * 12}and then we left the town behind us.").degenerate for at in range(32)
+    )
+
+
+def test_numbers_that_count_on_by_themselves_are_not_flagged() -> None:
+    assert not score("\n".join(f'{at} to {at + 49}: "{at} to {at + 49}"' for at in range(1, 15))).degenerate
+
+
+def test_a_block_that_is_said_again_with_parts_left_out_is_not_flagged_at_the_third_time() -> None:
+    entry = '            {\n                "city": "Harbour"\n            }'
+    blocks = [
+        f"In this form:\n```json\n[\n{entries}\n]\n```\n"
+        for entries in (f"{entry},\n{entry}", f"{entry},\n{entry}", entry)
+    ]
+    assert not score("\n".join(blocks)).degenerate
+
+
+def test_sentences_that_drift_are_shown_beyond_the_limit_until_enough_of_them_was_said() -> None:
+    chance = random.Random(2)
+    parts = (["They", "The settlers", "The Greeks"], ["believed", "held", "said"], ["a source", "a symbol", "the mark"])
+    ends = ["of sustenance", "of nourishment", "of their culture", "of wealth", "of peace"]
+    said = [
+        f"{chance.choice(parts[0])} {chance.choice(parts[1])} that bread was {chance.choice(parts[2])} {chance.choice(ends)}."
+        for _ in range(40)
+    ]
+    gate, text = StreamGate(), " ".join(said)
+    shown = sum(len(gate.feed(text[at : at + 5], 0.0).text) for at in range(0, len(text), 5))
+    assert score(text).degenerate
+    assert shown > 160
+
+
+def test_a_loop_that_looks_like_code_is_held_late() -> None:
+    letters = "".join(f"{letter}:\n\n" for letter in "ABCDEFGHIJKLMNOPRSTUVY")
+    gate, text = StreamGate(), "A:\n\n" + letters + "A:\n\n" + letters * 5
+    shown = sum(len(gate.feed(text[at : at + 5], 0.0).text) for at in range(0, len(text), 5))
+    assert shown > 2 * len(letters)
