@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from math import ceil, floor, log10
 
 COLOURS = ("#c0392b", "#2c5f8a", "#3a7d44", "#8e6bb0", "#b8860b")
-WIDTH, HEIGHT = 640, 340
-LEFT, RIGHT, TOP, BOTTOM = 70, 620, 36, 280
+WIDTH, HEIGHT = 640, 356
+LEFT, RIGHT, TOP, BOTTOM = 88, 626, 36, 280
 
 Series = Mapping[str, Sequence[tuple[float, float]]]
 
@@ -35,7 +35,7 @@ def lines(series: Series, *, title: str, across: str, up: str, log_x: bool = Tru
         body.append(f'<text x="{at_x(x):.1f}" y="{BOTTOM + 16}" text-anchor="middle">{x:g}</text>')
     for y in _ticks(low, high, log_y):
         body.append(f'<path d="M{LEFT} {at_y(y):.1f}H{RIGHT}" stroke="#ddd"/>')
-        body.append(f'<text x="{LEFT - 6}" y="{at_y(y) + 4:.1f}" text-anchor="end">{y:g}</text>')
+        body.append(f'<text x="{LEFT - 6}" y="{at_y(y) + 4:.1f}" text-anchor="end">{_told(y)}</text>')
     for at, (name, each) in enumerate(series.items()):
         colour = COLOURS[at % len(COLOURS)]
         path = " ".join(
@@ -43,7 +43,7 @@ def lines(series: Series, *, title: str, across: str, up: str, log_x: bool = Tru
         )
         body.append(f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
         body += [f'<circle cx="{at_x(x):.1f}" cy="{at_y(y):.1f}" r="3.5" fill="{colour}"/>' for x, y in each]
-        body.append(f'<text x="{LEFT + 14}" y="{TOP + 16 + 16 * at}" fill="{colour}">{_safe(name)}</text>')
+        body.append(f'<text x="{LEFT + 240 * at}" y="{BOTTOM + 64}" fill="{colour}">● {_safe(name)}</text>')
     return _svg(WIDTH, HEIGHT, body)
 
 
@@ -73,7 +73,7 @@ def _frame(title: str, across: str, up: str) -> list[str]:
         f'<text x="{LEFT}" y="22">{_safe(title)}</text>',
         f'<path d="M{LEFT} {TOP}V{BOTTOM}H{RIGHT}" fill="none" stroke="#444"/>',
         f'<text x="{(LEFT + RIGHT) / 2}" y="{BOTTOM + 40}" text-anchor="middle">{_safe(across)}</text>',
-        f'<text x="18" y="{middle}" text-anchor="middle" transform="rotate(-90 18 {middle})">{_safe(up)}</text>',
+        f'<text x="14" y="{middle}" text-anchor="middle" transform="rotate(-90 14 {middle})">{_safe(up)}</text>',
     ]
 
 
@@ -87,6 +87,10 @@ def _round(top: float) -> float:
     """The next of 1, 2, 2.5, 5 times a power of ten."""
     power = 10.0 ** floor(log10(top)) if top > 0 else 1.0
     return next(step * power for step in (1, 2, 2.5, 5, 10) if step * power >= top)
+
+
+def _told(y: float) -> str:
+    return f"{y:,.0f}" if y >= 1_000 else f"{y:g}"
 
 
 def _log(x: float) -> float:
