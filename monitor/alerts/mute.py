@@ -133,5 +133,8 @@ def _opens(here: Incident) -> bool:
 
 
 def _is_hard(here: Incident) -> bool:
+    """Whether it tells of something that no detector has a part in: a vendor that fails or refuses us."""
+    if here.kind is AlertKind.FORBIDDEN:
+        return True
     reasons = here.facts.get("reasons")
     return isinstance(reasons, Sequence) and not HARD_REASONS.isdisjoint(str(reason) for reason in reasons)

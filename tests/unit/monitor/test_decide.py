@@ -158,8 +158,12 @@ def test_a_detector_that_is_suspect_mutes_what_it_says_of_single_models_but_not_
     suspect = incident(1, alert(AlertKind.DETECTOR_SUSPECT, subject="fleet", model="", severity=Severity.CRITICAL))
     soft = incident(2, grave(facts={"level": "open", "reasons": ["rolling_15m"]}))
     hard = incident(3, grave(subject="b", model="b", facts={"level": "open", "reasons": ["hard_failures"]}))
-    story = Story(suspect, soft, hard)
-    assert sorted(one.id for notice in story.at(0) for one in notice.firing) == [1, 3]
+    critical = Severity.CRITICAL
+    refused = incident(
+        4, alert(AlertKind.FORBIDDEN, subject="c #1", model="c", severity=critical, facts={"status": 401.0})
+    )
+    story = Story(suspect, soft, hard, refused)
+    assert sorted(one.id for notice in story.at(0) for one in notice.firing) == [1, 3, 4]
     story.change(1, resolved_at=AT + 600)
     assert 2 in [one.id for notice in story.at(600) for one in notice.firing]
 
