@@ -2,7 +2,7 @@
 
 Decides; time is handed in.
 In:  a route, levels, how long ago the load was shed.  Out: each candidate's share now.
-Source: BREAKER.md, Opening safely: "backups take load in steps". What is shed is shed at once; only who takes it is eased.
+Source: BREAKER.md, Opening safely: "backups take load in steps"; why so: docs/decisions/0010-who-takes-over.md. What is shed is shed at once; only who takes it is eased.
 A candidate that takes over may add a quarter of the route's traffic to its configured share with each step; what does
 not fit goes to the other healthy candidates, those of later tiers too, and comes back to it as the steps pass. Nobody
 is turned away for the sake of a step: where all healthy ones are at their limit, the limit gives way.

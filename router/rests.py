@@ -19,6 +19,7 @@ from router.topology import Topology
 from upstream.call import Endpoint
 
 SHARE_S = 1.0
+"""Real seconds: under compressed time the store must not be asked without pause."""
 FORGOTTEN_S = 86_400.0
 """A refusal is believed for a day at most where nobody asks that endpoint again."""
 SAID_S = 3_600.0
@@ -166,4 +167,4 @@ async def share(rests: Rests, topology: Callable[[], Topology], store: RestStore
         rests.know(topology())
         with contextlib.suppress(StoreUnavailable):
             await rests.exchange(store, clock.now_s())
-        await clock.sleep(SHARE_S)
+        await clock.sleep(SHARE_S / clock.real_s(1.0))
