@@ -16,7 +16,9 @@ from detector.text import CJK, settled, spaced, unquoted
 from detector.watch import Watch
 
 BLOCK = 4096  # most characters passed over at a time
+LESS = 512  # what is tried where that fails
 LEAST = 128  # fewest, before the engine itself goes on: 4 checks
+_PIECE = 256  # characters
 _LONGEST_WORD = 44  # copies inside a longer one may be a word stuck, at 48
 _MARKS = 48  # a run of marks that is not ASCII
 _BLANKS = " " * 52  # of ASCII: beside a word of 44 letters, three copies make a block of 100
@@ -64,7 +66,7 @@ class Quiet:
     def passes(self, at: int, stop: int) -> bool:
         """Pass over the text from check `at` to check `stop`, if no rule can hold at any check after `at` up to `stop`."""
         watch, words = self._watch, self._watch.words
-        if self._never or watch.density.armed is not None:
+        if self._never or watch.density.armed is not None or words.score >= _SCORE:
             return False
         if (self._any_marks and self._marked(at, stop)) or self._poor(at, stop):
             return False
@@ -77,9 +79,12 @@ class Quiet:
 
     def _unread(self, stop: int) -> list[str]:
         """What `Watch.unread` gives, from the text prepared as a whole."""
-        watch = self._watch
+        watch, new = self._watch, list[str]()
         if self._spaced is None:
-            return watch.unread(stop)
+            # Piece by piece: most of a text that is not all ASCII is, and that takes the faster road.
+            for end in range(watch.token_at + _PIECE, stop, _PIECE):
+                new += watch.unread(end)
+            return new + watch.unread(stop)
         begin = watch.token_at
         watch.token_at = end = max(begin, settled(watch.buf, begin, stop))
         return self._spaced[begin:end].split()

@@ -12,7 +12,7 @@ from detector.finding import Finding, copies
 from detector.fingerprint import fingerprint
 from detector.metrics import char_repeat, context_sim
 from detector.profile import Profile, profile_of
-from detector.quiet import BLOCK, LEAST, Quiet
+from detector.quiet import BLOCK, LEAST, LESS, Quiet
 from detector.verdict import Health, LoopClass, Metrics, Rule, Verdict
 from detector.watch import STEP, Watch
 
@@ -65,10 +65,10 @@ def scan(watch: Watch, text: str, *, skip: bool = True) -> Finding | None:
     while at < last:
         stop = min(at + block, last)
         if quiet is not None and quiet.passes(at, stop):
-            at, block = stop, min(2 * block, BLOCK)
+            at, block = stop, min(4 * block, BLOCK)
             continue
         if quiet is not None and block > LEAST:
-            block //= 4
+            block = LESS if block > LESS else LEAST
             continue
         stop = min(at + LEAST, last)
         for here in range(at + STEP, stop + 1, STEP):
