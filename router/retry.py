@@ -17,6 +17,10 @@ from base.clock import SystemClock
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
+_MOST_DOUBLINGS = 1_000
+"""Of one second, and still a number: with no cap (`math.inf`) waits grow on and on, but never beyond what a float holds."""
+
+
 class BadReturn(Exception):
     """The validator said no to what a try returned."""
 
@@ -30,7 +34,7 @@ class MaxRetriesReachedError(Exception):
 
 
 class Retry:
-    """How often, and how long between: `min(2^k, cap_s) + U(0.1, jitter_s)` seconds before try k + 1."""
+    """How often, and how long between: `min(2^k, cap_s) + U(0.1, jitter_s)` seconds before try k + 1. `cap_s` may be `math.inf`."""
 
     def __init__(
         self,
@@ -66,7 +70,7 @@ class Retry:
 
     def delay_s(self, k: int) -> float:
         """Seconds to wait after failed try number `k` (from 0)."""
-        return float(min(2.0**k, self._cap_s) + self._rng.uniform(0.1, self._jitter_s))
+        return float(min(2.0 ** min(k, _MOST_DOUBLINGS), self._cap_s) + self._rng.uniform(0.1, self._jitter_s))
 
     def __call__(self, function: _F) -> _F:
         wrap = self._wrap_async if inspect.iscoroutinefunction(function) else self._wrap

@@ -1,5 +1,6 @@
 """The decorator tries max_retries + 1 times and then says all it saw."""
 
+import math
 from random import Random
 
 import pytest
@@ -66,3 +67,23 @@ def test_without_retries_there_is_one_try_and_no_sleep() -> None:
 def test_senseless_settings_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="must be"):
         Retry(**wrong)  # type: ignore[arg-type]
+
+
+def test_without_a_cap_waits_grow_and_never_overflow() -> None:
+    retry = Retry(1, cap_s=math.inf, jitter_s=0.1)
+    waits = [retry.delay_s(k) for k in range(20)]
+    assert waits == sorted(waits) and waits[19] == pytest.approx(2**19 + 0.1)
+    assert math.isfinite(retry.delay_s(5_000))
+
+
+def test_the_decorated_function_keeps_its_name_and_words() -> None:
+    def ask() -> str:
+        """Ask somebody."""
+        return "yes"
+
+    async def ask_later() -> str:
+        """Ask somebody later."""
+        return "yes"
+
+    assert (Retry(1)(ask).__name__, Retry(1)(ask).__doc__) == ("ask", "Ask somebody.")
+    assert (Retry(1)(ask_later).__name__, Retry(1)(ask_later).__doc__) == ("ask_later", "Ask somebody later.")
