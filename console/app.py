@@ -69,7 +69,7 @@ class Desk:
 
 
 def build_console(make_site: Callable[[Sequence[str]], Site], desk: Desk, admin: ASGIApp) -> ASGIApp:
-    """The operators' application: pages, and `admin` (the JSON, and what opens without a login) below /admin, /ack, /runbooks, /healthz. `make_site` is told the pages."""
+    """The operators' application: pages, and `admin` (the JSON, and what opens without a login) below /admin, /ack, /runbooks, /healthz, /metrics. `make_site` is told the pages."""
     site = make_site(_pages(desk))
 
     async def no_such(request: Request, _error: Exception) -> Response:
@@ -148,7 +148,9 @@ def _either(pages: ASGIApp, admin: ASGIApp) -> ASGIApp:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("path", "")
         inner = (
-            admin if path.startswith(("/admin/", "/ack/", "/runbooks/")) or path in ("/healthz", "/readyz") else pages
+            admin
+            if path.startswith(("/admin/", "/ack/", "/runbooks/")) or path in ("/healthz", "/metrics", "/readyz")
+            else pages
         )
         await inner(scope, receive, send)
 
