@@ -25,7 +25,7 @@ def install(name: str, wanted: str) -> None:
     place = FOLDER / name
     if not (place / "bin" / "python").exists():
         venv.create(place, with_pip=True, clear=True)
-    uv = shutil.which("uv")
+    uv = _uv(place)
     command = (
         [uv, "pip", "install", "--python", str(place / "bin" / "python")]
         if uv
@@ -39,6 +39,16 @@ def install(name: str, wanted: str) -> None:
         raise NotMeasured(f"{wanted} did not install within {LIMIT_S} s") from error
     if done.returncode != 0:
         raise NotMeasured(f"{wanted} cannot be installed here: {done.stderr.strip().splitlines()[-1:]}")
+
+
+def _uv(place: Path) -> str | None:
+    """pip tries versions of litellm's hundred dependencies one after the other and may not end; uv takes a minute."""
+    beside = Path(sys.executable).parent / "uv"
+    own = place / "bin" / "uv"
+    if found := shutil.which("uv") or (str(beside) if beside.exists() else None):
+        return found
+    subprocess.run([place / "bin" / "pip", "install", "--quiet", "uv"], check=False, timeout=LIMIT_S)
+    return str(own) if own.exists() else None
 
 
 def version_of(name: str, known: Mapping[str, Any]) -> str:
