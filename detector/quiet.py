@@ -15,8 +15,7 @@ from detector.lines import Lines
 from detector.text import CJK, settled, spaced, unquoted
 from detector.watch import Watch
 
-BLOCK = 4096  # most characters passed over at a time
-LESS = 512  # what is tried where that fails
+BLOCK = 512  # most characters passed over at a time: 16 checks; larger ones fail as a whole too often
 LEAST = 128  # fewest, before the engine itself goes on: 4 checks
 _PIECE = 256  # characters
 _LONGEST_WORD = 44  # copies inside a longer one may be a word stuck, at 48

@@ -12,7 +12,7 @@ from detector.finding import Finding, copies
 from detector.fingerprint import fingerprint
 from detector.metrics import char_repeat, context_sim
 from detector.profile import Profile, profile_of
-from detector.quiet import BLOCK, LEAST, LESS, Quiet
+from detector.quiet import BLOCK, LEAST, Quiet
 from detector.verdict import Health, LoopClass, Metrics, Rule, Verdict
 from detector.watch import STEP, Watch
 
@@ -68,7 +68,7 @@ def scan(watch: Watch, text: str, *, skip: bool = True) -> Finding | None:
             at, block = stop, min(4 * block, BLOCK)
             continue
         if quiet is not None and block > LEAST:
-            block = LESS if block > LESS else LEAST
+            block = LEAST
             continue
         stop = min(at + LEAST, last)
         for here in range(at + STEP, stop + 1, STEP):
