@@ -134,7 +134,10 @@ async def main(args):
         await job.connect()
         if args.delay:
             await asyncio.sleep(args.delay / 1000 / args.concurrency)  # spread the clocks of the streams
-    await asyncio.wait_for(job.over, args.seconds + args.warmup + 60)
+    try:
+        await asyncio.wait_for(job.over, args.seconds + args.warmup + 60)
+    except TimeoutError:
+        job.errors.append(f"{job.open} streams had not ended a minute later")
     rows = job.rows
     ttft, total = [r[1] * 1e6 for r in rows], [r[2] * 1e6 for r in rows]
     events, reads = sum(r[3] for r in rows), sum(r[4] for r in rows)
