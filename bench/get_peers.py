@@ -42,7 +42,7 @@ def install(name: str, wanted: str) -> None:
 
 
 def _uv(place: Path) -> str | None:
-    """pip tries versions of litellm's hundred dependencies one after the other and may not end; uv takes a minute."""
+    """Found, or put into `place`: it took a minute for litellm, where an earlier installation by pip had not ended."""
     beside = Path(sys.executable).parent / "uv"
     own = place / "bin" / "uv"
     if found := shutil.which("uv") or (str(beside) if beside.exists() else None):
