@@ -174,7 +174,13 @@ async def ask_the_real_one(here: Week) -> None:
     night = await asking
     await keep_report(night, service.engine, policy, service.settings.monitor.timezone, clock)
     assert await evaluation.nightly.finish(night)
+    # On to the next full hour, where every step of the week begins: else one of them would pass over a run of the watch.
     clock.tick(60.0 - here.at % 60.0)
+    await here.live(
+        here.at // HOUR_S * HOUR_S + HOUR_S,
+        lambda at: traffic(here, at),
+        lambda at: max(1, round((HOUR_S - at % HOUR_S) / 60.0)),
+    )
     ill = [result for result in night.results if result.counted and result.ill]
     print(f"the real one: {len(ill)} of {len(night.results)} repeat themselves", flush=True)
     assert len(night.results) == REAL_PROMPTS and {result.served_model for result in night.results} == {ALIAS}
