@@ -24,6 +24,7 @@ AT = {name: index for index, name in enumerate(COUNT_NAMES)}
 JUDGED, STREAMS, HARD_STOPS, SUPPRESSED = AT["judged"], AT["streams"], AT["hard_stops"], AT["suppressed_chars"]
 TOKENS_IN, TOKENS_OUT, ELAPSED = AT["tokens_in"], AT["tokens_out"], AT["elapsed_ms"]
 PHRASE_LOOP, STRUCTURED, REPAIRED = AT["phrase_loop"], AT["structured"], AT["repaired"]
+UNREADABLE = AT["unreadable"]
 BY_CLASS = {loop: AT[loop.value] for loop in LoopClass if loop.value in AT}
 BY_FAULT = {
     Fault.CONNECT_FAILED: AT["connect_failed"],
@@ -42,6 +43,8 @@ BY_FAULT = {
     Fault.GARBLE: AT["garble"],
     Fault.INVALID_FORMAT: AT["invalid_format"],
 }
+SOFT = frozenset({Fault.EMPTY, Fault.GARBLE, Fault.INVALID_FORMAT})
+"""Faults that are part of the judged replies, so they count where those do (not where repetition was wanted)."""
 
 MinuteKey = tuple[int, str, str]  # minute, model, scope
 FastKey = tuple[int, str]  # bucket, model
@@ -126,17 +129,20 @@ class LocalCounters:
         arm: str = "",
         structured: bool = False,
         repaired: bool = False,
+        unreadable: bool = False,
     ) -> None:
         """Count one attempt in the minute it ended, for the model, its scene, its endpoint and its gray arm."""
         bad = outcome is Outcome.DEGENERATE
+        judged = bad or outcome is Outcome.GOOD
         adds = [(TOKENS_IN, tokens_in), (TOKENS_OUT, tokens_out), (ELAPSED, int(elapsed_s * 1_000))]
-        if bad or outcome is Outcome.GOOD:
+        if judged:
             adds.append((JUDGED, 1))
         if bad:
             loop = verdict.loop_class if verdict is not None else None
             # An upstream that ended with a repetition finish reason names no class; it still is one bad reply.
             adds.append((BY_CLASS.get(loop, PHRASE_LOOP) if loop is not None else PHRASE_LOOP, 1))
-        if fault is not None and (column := BY_FAULT.get(fault)) is not None:
+        soft = judged and fault in SOFT
+        if fault is not None and (column := BY_FAULT.get(fault)) is not None and (soft or fault not in SOFT):
             adds.append((column, 1))
         if stream:
             adds.append((STREAMS, 1))
@@ -148,9 +154,11 @@ class LocalCounters:
             adds.append((STRUCTURED, 1))
         if repaired:
             adds.append((REPAIRED, 1))
+        if unreadable and soft:
+            adds.append((UNREADABLE, 1))
         mark = f"{verdict.fingerprint:016x}" if bad and verdict is not None and verdict.fingerprint is not None else ""
         minute = int(now_s // MINUTE_S)
-        if bad or outcome is Outcome.FAILED:
+        if bad or soft or outcome is Outcome.FAILED:
             self._bad_at[model] = now_s
         for scope in ("", f"scene:{scene}", f"endpoint:{endpoint}"):
             self._add(minute, model, scope, adds, mark)
@@ -289,7 +297,7 @@ class LocalCounters:
         )
 
     def had_bad(self, model: str, now_s: float) -> bool:
-        """Whether any reply of the rows kept here was degenerate or failed; without one no rule by counts can fire."""
+        """Whether any reply of the rows kept here was degenerate, empty, malformed or failed; without one no rule by counts can fire."""
         return now_s - self._bad_at.get(model, float("-inf")) <= KEPT_MIN * MINUTE_S
 
     def _minute_row(self, key: MinuteKey) -> MinuteRow:

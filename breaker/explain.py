@@ -19,6 +19,8 @@ NAMES = {
     Reason.RATIO_30M: "30 分钟复读率",
     Reason.ROLLING_15M: "持续 15 分钟复读率",
     Reason.LOW_TRAFFIC_30: "低流量：最近 30 次复读率",
+    Reason.SOFT_FAILURES: "无效回复占比（空、乱码、非 JSON）",
+    Reason.UNREADABLE_JSON: "JSON 无法解析率",
     Reason.TREND: "循环错误持续上升",
     Reason.STUCK_STREAMS: "流卡死",
     Reason.BURST: "同一指纹爆发",
@@ -36,7 +38,15 @@ LEVEL_NAMES = {
     Level.RECOVERING: "恢复探测",
 }
 RATIO_RULES = frozenset(
-    {Reason.RATIO_10M, Reason.RATIO_30M, Reason.ROLLING_15M, Reason.LOW_TRAFFIC_30, Reason.HARD_FAILURES}
+    {
+        Reason.RATIO_10M,
+        Reason.RATIO_30M,
+        Reason.ROLLING_15M,
+        Reason.LOW_TRAFFIC_30,
+        Reason.SOFT_FAILURES,
+        Reason.UNREADABLE_JSON,
+        Reason.HARD_FAILURES,
+    }
 )
 
 
@@ -127,8 +137,10 @@ def _next_words(
             dwell = max(0.0, here.since + policy.reduce_dwell_s - now_s)
             line, wanted = policy.reduce_clear_ratio, policy.reduce_clear_evaluations
             back = f"回到健康：观察还剩 {dwell:.0f} 秒，且 30 分钟复读率 < {line:.1%} 连续 {wanted} 次（现 {row} 次）"
+            back += f"，其间无效回复占比 < {policy.soft_reduce_clear_ratio:.1%}"
         case Level.WARN:
             back = f"回到健康：10 分钟复读率 < {policy.warn_clear_ratio:.1%} 连续 {policy.warn_clear_min} 次（现 {row} 次）"
+            back += f"，其间无效回复占比 < {policy.soft_warn_clear_ratio:.1%}"
         case _:
             return up
     pinned = here.pinned_until - now_s

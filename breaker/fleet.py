@@ -18,7 +18,16 @@ FLEET = "*"
 CAP_KNOWN_S = 86_400.0
 """How long a model kept in service by the cap is not counted anew."""
 BY_RATIO = frozenset(
-    {Reason.RATIO_10M, Reason.RATIO_30M, Reason.ROLLING_15M, Reason.LOW_TRAFFIC_30, Reason.TREND, Reason.BURST}
+    {
+        Reason.RATIO_10M,
+        Reason.RATIO_30M,
+        Reason.ROLLING_15M,
+        Reason.LOW_TRAFFIC_30,
+        Reason.SOFT_FAILURES,
+        Reason.UNREADABLE_JSON,
+        Reason.TREND,
+        Reason.BURST,
+    }
 )
 Move = tuple[Snapshot, Snapshot]
 """Where a model stands, and where it asks to go."""
@@ -34,7 +43,7 @@ class Hold:
 
 
 def by_ratio_only(reasons: Iterable[Reason]) -> bool:
-    """Whether repeats alone asked for it; stuck streams, hard failures and forced moves are never held."""
+    """Whether the judgement of replies alone asked for it; stuck streams, hard failures and forced moves are never held."""
     return set(reasons) - {Reason.FLAPPING} <= BY_RATIO
 
 

@@ -53,6 +53,7 @@ class Guard(Evaluating):
         arm: str = "",
         structured: bool = False,
         repaired: bool = False,
+        unreadable: bool = False,
     ) -> None:
         """Count one attempt that just ended; a few microseconds, no waiting."""
         self.counters.note(
@@ -73,6 +74,7 @@ class Guard(Evaluating):
             arm=arm,
             structured=structured,
             repaired=repaired,
+            unreadable=unreadable,
         )
 
     @contextmanager

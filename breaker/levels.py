@@ -28,6 +28,8 @@ class Reason(StrEnum):
     RATIO_30M = "ratio_30m"
     ROLLING_15M = "rolling_15m"
     LOW_TRAFFIC_30 = "low_traffic_30"
+    SOFT_FAILURES = "soft_failures"  # empty, garbled, or no JSON where JSON was asked for
+    UNREADABLE_JSON = "unreadable_json"
     STUCK_STREAMS = "stuck_streams"
     BURST = "burst"
     TREND = "trend"

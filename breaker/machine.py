@@ -79,47 +79,46 @@ def cleared(level: Level, since: float, view: View, readings: tuple[Reading, ...
 
     Evaluations are one a minute; one below the minimum sample neither counts nor breaks the row, so silence clears nothing.
     """
-    if level is Level.WARN:
-        minutes, line, minimum, wanted = (
-            policy.warn_window_min,
-            policy.warn_clear_ratio,
-            policy.warn_min_judged,
-            policy.warn_clear_min,
-        )
-    else:
-        minutes, line, minimum, wanted = (
-            policy.reduce_window_min,
-            policy.reduce_clear_ratio,
-            policy.reduce_min_judged,
-            policy.reduce_clear_evaluations,
-        )
-        if view.now_s < since + policy.reduce_dwell_s:
-            return False
+    wanted = policy.warn_clear_min if level is Level.WARN else policy.reduce_clear_evaluations
+    if level is not Level.WARN and view.now_s < since + policy.reduce_dwell_s:
+        return False
     if any(reading.fired and reading.level.severity >= level.severity for reading in readings):
         return False
-    return _row_below(view, since, minutes=minutes, line=line, minimum=minimum) >= wanted
+    return _row_below(level, since, view, policy) >= wanted
 
 
-def _row_below(view: View, since: float, *, minutes: int, line: float, minimum: int) -> int:
+def _row_below(level: Level, since: float, view: View, policy: BreakerPolicy) -> int:
+    minutes, minimum = (
+        (policy.warn_window_min, policy.warn_min_judged)
+        if level is Level.WARN
+        else (policy.reduce_window_min, policy.reduce_min_judged)
+    )
     row = 0
     if not view.by_minute:
         return row
     for minute in range(max(view.first, int(since // MINUTE_S)), view.last + 1):
-        seen = view.window(minutes, ending=minute)
-        if seen.n >= minimum:
-            row = row + 1 if below(seen.k, line, seen.n) else 0
+        if view.window(minutes, ending=minute).n >= minimum:
+            row = row + 1 if _well(level, view, minutes, minute, policy) else 0
     return row
 
 
+def _well(level: Level, view: View, minutes: int, minute: int, policy: BreakerPolicy) -> bool:
+    """Whether repeats and soft failures both lie under the clear lines of `level` in the window that ends at `minute`."""
+    warns = level is Level.WARN
+    seen, soft = view.window(minutes, ending=minute), view.soft_window(minutes, ending=minute)
+    if not below(seen.k, policy.warn_clear_ratio if warns else policy.reduce_clear_ratio, seen.n):
+        return False
+    if not below(soft.k, policy.soft_warn_clear_ratio if warns else policy.soft_reduce_clear_ratio, soft.n):
+        return False
+    formed = view.formed_window(minutes, ending=minute)
+    # Too few JSON replies to judge do not hold a warning that moves no traffic.
+    few = formed.n < policy.warn_min_judged
+    return not warns or few or below(formed.k, policy.json_warn_clear_ratio, formed.n)
+
+
 def clear_row(here: Snapshot, view: View, policy: BreakerPolicy) -> int:
-    """How many evaluations in a row have been under the clear line of the present level; 0 where none applies."""
-    if here.level is Level.WARN:
-        args = (policy.warn_window_min, policy.warn_clear_ratio, policy.warn_min_judged)
-    elif here.level is Level.REDUCED:
-        args = (policy.reduce_window_min, policy.reduce_clear_ratio, policy.reduce_min_judged)
-    else:
-        return 0
-    return _row_below(view, here.since, minutes=args[0], line=args[1], minimum=args[2])
+    """How many evaluations in a row have been under the clear lines of the present level; 0 where none applies."""
+    return _row_below(here.level, here.since, view, policy) if here.level in (Level.WARN, Level.REDUCED) else 0
 
 
 def _clear_numbers(level: Level, view: View) -> tuple[tuple[str, float], ...]:

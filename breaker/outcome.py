@@ -38,13 +38,13 @@ def classify(
     return Outcome.GOOD
 
 
-def proven(fault: Fault | None, outcome: Outcome) -> bool | None:
+def proven(fault: Fault | None, outcome: Outcome, *, unreadable: bool = False) -> bool | None:
     """What an attempt says as a probe: True clean, False ill, None nothing about the model.
 
-    Stricter than the counts: an empty or garbled reply is no repeat, and no proof of health either. A reply whose tokens
-    went to reasoning is: reachable and thinking (CASES.md, H7).
+    Stricter than the counts: an empty or garbled reply is no repeat, and no proof of health either; nor is one without
+    any JSON where JSON was asked for (`unreadable`). A reply whose tokens went to reasoning is: reachable and thinking (CASES.md, H7).
     """
-    if fault in (Fault.EMPTY, Fault.GARBLE):
+    if fault in (Fault.EMPTY, Fault.GARBLE) or unreadable:
         return False
     if fault is Fault.LENGTH_IN_REASONING:
         return True

@@ -56,6 +56,15 @@ class BreakerPolicy(BaseModel):
     low_traffic_age_min: Minutes = 120
     low_traffic_min_repeats: Sample = 10
 
+    # soft failures: empty, garbled, no JSON where JSON was asked for; of the judged replies, windows and minima as above
+    soft_warn_ratio: Ratio = 0.10  # now and then every model answers nothing; one in ten is no accident
+    soft_warn_clear_ratio: Ratio = 0.08
+    soft_reduce_ratio: Ratio = 0.20
+    soft_reduce_clear_ratio: Ratio = 0.16
+    soft_open_ratio: Ratio = 0.50  # 15 minutes on end, or of the last requests: each is switched away from anyway
+    json_warn_ratio: Ratio = 0.20  # of replies asked for as JSON, those without any: small models come near a tenth
+    json_warn_clear_ratio: Ratio = 0.16
+
     # stuck streams (L3) and a fingerprint's burst (L2): on 5-second buckets
     stuck_window_s: Seconds = 120.0
     stuck_streams: Sample = 5
@@ -178,6 +187,12 @@ class BreakerPolicy(BaseModel):
             raise ValueError("breaker: lines must rise: warn_clear < warn <= reduce <= open")
         if not self.reduce_clear_ratio < self.reduce_ratio:
             raise ValueError("breaker: reduce_clear_ratio must lie under reduce_ratio")
+        if not self.soft_warn_clear_ratio < self.soft_warn_ratio <= self.soft_reduce_ratio <= self.soft_open_ratio:
+            raise ValueError("breaker: lines must rise: soft_warn_clear < soft_warn <= soft_reduce <= soft_open")
+        if not self.soft_reduce_clear_ratio < self.soft_reduce_ratio:
+            raise ValueError("breaker: soft_reduce_clear_ratio must lie under soft_reduce_ratio")
+        if not self.json_warn_clear_ratio < self.json_warn_ratio:
+            raise ValueError("breaker: json_warn_clear_ratio must lie under json_warn_ratio")
         if not self.hard_reduce_ratio <= self.hard_open_ratio:
             raise ValueError("breaker: hard_reduce_ratio must not exceed hard_open_ratio")
         if not self.probe_good_ratio < self.probe_bad_ratio:

@@ -1,7 +1,7 @@
 """Models that no rule can move now, so that a large fleet is passed over in a moment.
 
 Decides; pure.  In: where a model stands and what was seen.  Out: whether `next_snapshot` would return it unchanged.
-Every rule by counts asks for at least one repeat, hard failure, loop or stuck stream, every other one for evidence, and
+Every rule by counts asks for at least one repeat, soft or hard failure, loop or stuck stream, every other one for evidence, and
 a healthy model in automatic mode waits for nothing: no clear line, no cool-down, no verdict, no expiry.
 A test holds this against `next_snapshot` on drawn counts.
 """
@@ -18,5 +18,5 @@ def is_quiet(here: Snapshot, seen: Seen) -> bool:
         and here.mode is Mode.AUTO
         and not seen.evidence
         and not any(row.hard or row.stuck or row.loops for row in seen.fast)
-        and not any(row.counts.repeats for row in seen.minutes)
+        and not any(row.counts.repeats or row.counts.soft for row in seen.minutes)
     )

@@ -5,7 +5,7 @@ Raises pydantic.ValidationError, whose places are those of the file.
 """
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -64,20 +64,47 @@ class AtMoment(ForModel):
         return START_S + 60.0 * self.minute + self.second
 
 
+class Spoken(NamedTuple):
+    """The replies of one minute; the fields of Traffic."""
+
+    minute: int
+    n: int
+    k: int
+    empty: int
+    structured: int
+    unreadable: int
+
+
 class Traffic(ForModel):
-    """Judged replies `n`, of which `k` repeat, in each minute; a list is cycled. `replica`: on that one alone."""
+    """Judged replies `n`, of which `k` repeat, in each minute; a list is cycled. `replica`: on that one alone.
+
+    Others of them are `empty` or were asked for as JSON (`structured`), and `unreadable` of these hold none.
+    """
 
     minutes: Span
     n: Counts
     k: Counts = Field(default=[0])
+    empty: Counts = Field(default=[0])
+    structured: Counts = Field(default=[0])
+    unreadable: Counts = Field(default=[0])
     scene: str = "chat"
     replica: Replica | None = None
 
-    def by_minute(self) -> Iterator[tuple[int, int, int]]:
-        """(minute, n, k), oldest first."""
+    @model_validator(mode="after")
+    def _parts_fit(self) -> Self:
+        for said in self.by_minute():
+            if (said.empty or said.structured) and said.k + said.empty + said.structured > said.n:
+                raise ValueError("k, empty and structured are parts of n that do not overlap; together they exceed it")
+            if said.unreadable > said.structured:
+                raise ValueError("unreadable is a part of structured and exceeds it")
+        return self
+
+    def by_minute(self) -> Iterator[Spoken]:
+        """The replies of each minute, oldest first."""
         first, last = self.minutes
+        figures = (self.n, self.k, self.empty, self.structured, self.unreadable)
         for index, minute in enumerate(range(first, last + 1)):
-            yield minute, self.n[index % len(self.n)], self.k[index % len(self.k)]
+            yield Spoken(minute, *(figure[index % len(figure)] for figure in figures))
 
 
 class Fast(AtMoment):

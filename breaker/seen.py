@@ -38,17 +38,14 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
-    """Per minute (n, k) from `first` to `last`, both complete minutes after the watermark; fast rows after it."""
+class Series:
+    """Per minute (n, k) from `first` to `last`, both complete minutes after the watermark."""
 
-    now_s: float
     first: int
     last: int
     by_minute: Mapping[int, Tally]
     sums: tuple[tuple[int, int], ...]
     """Running (n, k) before each minute from `first` on and after the last one; empty when no minute was seen."""
-    fast: tuple[FastRow, ...]
-    evidence: tuple[Evidence, ...]
 
     def at(self, minute: int) -> Tally:
         return self.by_minute.get(minute, Tally())
@@ -62,6 +59,31 @@ class View:
             return Tally()
         (n0, k0), (n1, k1) = self.sums[max(0, end - minutes)], self.sums[end]
         return Tally(n1 - n0, k1 - k0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View(Series):
+    """The series of judged replies and repeats, those beside it, and what is not counted by the minute.
+
+    `soft`: k are the soft failures, n the same judged replies; None when there was no soft failure in any minute.
+    `formed`: k are the replies without readable JSON, n those that were asked for as JSON; None when there were none.
+    """
+
+    now_s: float
+    fast: tuple[FastRow, ...]
+    evidence: tuple[Evidence, ...]
+    soft: Series | None = None
+    formed: Series | None = None
+
+    def soft_window(self, minutes: int, *, ending: int | None = None) -> Tally:
+        """As `window`, k being the soft failures."""
+        if self.soft is None:
+            return Tally(self.window(minutes, ending=ending).n)
+        return self.soft.window(minutes, ending=ending)
+
+    def formed_window(self, minutes: int, *, ending: int | None = None) -> Tally:
+        """As `window`, of the replies that were asked for as JSON."""
+        return Tally() if self.formed is None else self.formed.window(minutes, ending=ending)
 
     def fast_since(self, window_s: float) -> list[FastRow]:
         """Buckets that began within the last `window_s` seconds, the running one included."""
@@ -85,10 +107,18 @@ def look(seen: Seen, *, watermark: float, now_s: float, grace_s: float) -> View:
     # A minute that holds the watermark also holds events from before it, so it is left out whole.
     first = max(last - KEPT_MIN + 1, math.ceil(watermark / MINUTE_S))
     by_minute: dict[int, Tally] = {}
+    soft: dict[int, int] = {}
+    formed: dict[int, Tally] = {}
     for row in seen.minutes:
         if row.scope == "" and first <= row.minute <= last:
-            had = by_minute.get(row.minute, Tally())
-            by_minute[row.minute] = Tally(had.n + row.counts.judged, had.k + row.counts.repeats)
+            minute, counts = row.minute, row.counts
+            had = by_minute.get(minute, Tally())
+            by_minute[minute] = Tally(had.n + counts.judged, had.k + counts.repeats)
+            if counts.soft:
+                soft[minute] = soft.get(minute, 0) + counts.soft
+            if counts.structured:
+                had = formed.get(minute, Tally())
+                formed[minute] = Tally(had.n + counts.structured, had.k + counts.unreadable)
     fast = tuple(row for row in seen.fast if row.bucket * FAST_BUCKET_S >= watermark)
     live = {e.id: e for e in seen.evidence if e.found_at >= watermark and now_s < e.valid_until}
     return View(
@@ -99,7 +129,13 @@ def look(seen: Seen, *, watermark: float, now_s: float, grace_s: float) -> View:
         sums=_running_sums(by_minute, first, last),
         fast=fast,
         evidence=tuple(live.values()),
+        soft=_series({m: Tally(t.n, soft.get(m, 0)) for m, t in by_minute.items()}, first, last) if soft else None,
+        formed=_series(formed, first, last) if formed else None,
     )
+
+
+def _series(by_minute: Mapping[int, Tally], first: int, last: int) -> Series:
+    return Series(first=first, last=last, by_minute=by_minute, sums=_running_sums(by_minute, first, last))
 
 
 def _running_sums(by_minute: Mapping[int, Tally], first: int, last: int) -> tuple[tuple[int, int], ...]:

@@ -24,8 +24,15 @@ def minute_rows(scenario: Scenario, model: str) -> Iterator[MinuteRow]:
     base = int(START_S // 60)
     for part in scenario.traffic:
         if scenario.of(part) == model:
-            for minute, n, k in part.by_minute():
-                yield MinuteRow(model=model, scope="", minute=base + minute, counts=Counts(judged=n, sentence_loop=k))
+            for said in part.by_minute():
+                counts = Counts(
+                    judged=said.n,
+                    sentence_loop=said.k,
+                    empty=said.empty,
+                    structured=said.structured,
+                    unreadable=said.unreadable,
+                )
+                yield MinuteRow(model=model, scope="", minute=base + said.minute, counts=counts)
 
 
 def fast_rows(scenario: Scenario, model: str) -> Iterator[FastRow]:

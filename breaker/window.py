@@ -43,6 +43,7 @@ class Counts:
     elapsed_ms: int = 0
     structured: int = 0  # replies that were asked for as JSON and read
     repaired: int = 0  # of those, the ones that took the last step of the parse ladder
+    unreadable: int = 0  # of those, the ones that hold no JSON at all though nothing cut them short
 
     @property
     def repeats(self) -> int:
@@ -54,6 +55,14 @@ class Counts:
             + self.restatement
             + self.format_runaway
         )
+
+    @property
+    def soft(self) -> int:
+        """Judged replies that are no answer: empty, garbled, or not JSON where JSON was asked for.
+
+        `invalid_format` is not among them: a reply that is JSON and breaks its schema may be the fault of the schema.
+        """
+        return self.empty + self.garble + self.unreadable
 
     @property
     def hard(self) -> int:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from base.faults import Fault
-from detector.checks import FailureKind, Format, Validator, check_reply
+from detector.checks import LENGTH_FINISH_REASONS, FailureKind, Format, Validator, check_reply
 from detector.structured import Parsed, Step, parse_structured
 from detector.verdict import CLEAN
 from router.sse import decode, encode
@@ -47,6 +47,15 @@ def formed(
         return (_with_text(attempt, parsed) if parsed is not None else attempt), parsed
     fault = Fault.REFUSAL if failure.kind is FailureKind.REFUSAL else Fault.INVALID_FORMAT
     return replace(attempt, fault=fault, detail=failure.detail), parsed
+
+
+def is_unreadable(attempt: Attempt, parsed: Parsed | None) -> bool:
+    """Whether the reply holds no JSON at all though it was asked for: what the breaker may count against the model.
+
+    Not so where the caller's limit cut it, and where it is JSON that breaks its schema: no model may be able to keep that.
+    """
+    asked = parsed is not None and parsed.step is None and attempt.fault is Fault.INVALID_FORMAT
+    return asked and attempt.finish_reason not in LENGTH_FINISH_REASONS
 
 
 def broken_arguments(body: bytes) -> str | None:

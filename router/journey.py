@@ -24,7 +24,7 @@ from router.budget import warning_of
 from router.calling import asked_of, call_of, differing, timeouts_of, wants_logprobs
 from router.context import restated_before
 from router.deps import Answer, Deps, Rung
-from router.formed import formed
+from router.formed import formed, is_unreadable
 from router.gray import under_release
 from router.ladder import OUT_OF_SERVICE, Step, Tried, next_step
 from router.observing import as_vendor_means, observed
@@ -180,7 +180,8 @@ class Journey(Tale):
         if attempt.first_text_s is not None and self.first_text_s is None:
             self.first_text_s = max(0.0, self.elapsed_s() - attempt.elapsed_s + attempt.first_text_s)
         self.tried.append(Tried(model=rung.model.name, endpoint=rung.endpoint, attempt=attempt, changed=self._changed))
-        if rung.permit is not None and (clean := proven(attempt.fault, outcome)) is not None:
+        unreadable = is_unreadable(attempt, self.parsed)
+        if rung.permit is not None and (clean := proven(attempt.fault, outcome, unreadable=unreadable)) is not None:
             rung.permit.settle(clean)
         self._rest(rung, attempt)
         self._count(rung, attempt, outcome)
@@ -233,6 +234,7 @@ class Journey(Tale):
             arm=rung.arm,
             structured=self.parsed is not None,
             repaired=self.parsed is not None and self.parsed.step is ParseStep.REPAIRED,
+            unreadable=is_unreadable(attempt, self.parsed),
         )
 
     def _keep_failed(self, rung: Rung, attempt: Attempt) -> None:

@@ -198,4 +198,5 @@ class BreakerGuard(Protocol):
         arm: str = "",
         structured: bool = False,
         repaired: bool = False,
+        unreadable: bool = False,
     ) -> None: ...

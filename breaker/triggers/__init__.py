@@ -9,6 +9,7 @@ from breaker.triggers.low_traffic import low_traffic
 from breaker.triggers.ratio import ratio_10m, ratio_30m
 from breaker.triggers.reading import Reading
 from breaker.triggers.rolling import rolling
+from breaker.triggers.soft import soft_failures, unreadable_json
 from breaker.triggers.stuck import stuck_streams
 from breaker.triggers.trend import trend
 
@@ -17,6 +18,8 @@ RULES = (
     ratio_30m,
     rolling,
     low_traffic,
+    soft_failures,
+    unreadable_json,
     trend,
     stuck_streams,
     burst,

@@ -6,15 +6,16 @@
 
 from breaker.levels import Level, Reason
 from breaker.policy import BreakerPolicy
-from breaker.seen import View
+from breaker.seen import Series, View
 from breaker.triggers.reading import Reading, at_least
 
 
-def streak(view: View, policy: BreakerPolicy) -> int:
-    """Evaluations in a row, up to the last complete minute, whose rolling ratio is at or over the line.
+def streak(view: Series, policy: BreakerPolicy, line: float | None = None) -> int:
+    """Evaluations in a row, up to the last complete minute, whose rolling ratio is at or over `line` (`open_ratio`).
 
     An empty evaluation holds the streak; more than `rolling_empty_min` empty minutes on end break it.
     """
+    line = policy.open_ratio if line is None else line
     run = empty = 0
     # Only whole windows: a model just started, or just reset, again needs its full 15 minutes.
     first = min((minute for minute, row in view.by_minute.items() if row.n), default=view.last + 1)
@@ -24,7 +25,7 @@ def streak(view: View, policy: BreakerPolicy) -> int:
         if empty > policy.rolling_empty_min:
             run = 0
         elif seen.n:
-            run = run + 1 if at_least(seen.k, policy.open_ratio, seen.n) else 0
+            run = run + 1 if at_least(seen.k, line, seen.n) else 0
     return run
 
 

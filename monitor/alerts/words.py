@@ -40,6 +40,8 @@ REASONS: Mapping[Language, Mapping[str, str]] = {
         "ratio_30m": "30-minute rate",
         "rolling_15m": "15 minutes on end",
         "low_traffic_30": "last 30 replies",
+        "soft_failures": "empty, garbled or non-JSON replies",
+        "unreadable_json": "JSON that cannot be read",
         "stuck_streams": "stuck streams",
         "burst": "one fingerprint bursts",
         "trend": "keeps rising",

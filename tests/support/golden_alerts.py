@@ -44,6 +44,15 @@ ALERTS: dict[str, Alert] = {
     "transition_reduced": move(
         "reduced", "warn", Severity.WARN, reasons=["ratio_30m", "flapping"], ratio=0.18, line=0.15
     ),
+    "transition_soft_warn": move(
+        "warn", "healthy", Severity.WARN, reasons=["soft_failures"], ratio=0.12, line=0.10, k=14.0
+    ),
+    "transition_soft_reduced": move(
+        "reduced", "warn", Severity.WARN, reasons=["soft_failures"], ratio=0.22, line=0.20, k=26.0
+    ),
+    "transition_json": move(
+        "warn", "healthy", Severity.WARN, reasons=["unreadable_json"], ratio=0.25, line=0.20, k=30.0
+    ),
     "transition_recovering": move("recovering", "open", Severity.CRITICAL, reasons=["cooled_down"]),
     "transition_observed": move("open", "healthy", Severity.WARN, enforced=False),
     "transition_forced": move(

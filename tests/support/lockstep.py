@@ -6,7 +6,7 @@ replicas know the same documents, and the store's sums are the truth, minute by 
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -15,7 +15,7 @@ from breaker.conditions import Condition, ConditionKind
 from breaker.levels import Level
 from breaker.outcome import Outcome
 from breaker.policy import BreakerPolicy
-from breaker.scenario import PHASE_S, START_S, Command, Fast, Scenario, at_s, minute_of
+from breaker.scenario import PHASE_S, START_S, Command, Fast, Scenario, Spoken, at_s, minute_of
 from breaker.snapshot import Transition
 from breaker.spans import Spans
 from breaker.story import periods
@@ -165,12 +165,22 @@ async def _talk(stage: _Stage, start_s: float) -> None:
     notes = []
     for part in stage.scenario.traffic:
         model = stage.scenario.of(part)
-        for minute, n, k in part.by_minute():
-            if minute == minute_of(start_s):
-                for outcome, times in ((Outcome.DEGENERATE, k), (Outcome.GOOD, n - k)):
-                    common = {"model": model, "scene": part.scene, "outcome": outcome.value}
+        for said in part.by_minute():
+            if said.minute == minute_of(start_s):
+                for times, fields in _replies(said):
+                    common = {"model": model, "scene": part.scene, **fields}
                     notes += [(i, {**common, "times": t}) for i, t in _spread(stage, times, part.replica)]
     await _note(stage, start_s, notes)
+
+
+def _replies(said: Spoken) -> Iterator[tuple[int, dict[str, Any]]]:
+    """How many replies were noted with which fields of Guard.note."""
+    good, asked = {"outcome": Outcome.GOOD.value}, {"structured": True}
+    yield said.k, {"outcome": Outcome.DEGENERATE.value}
+    yield said.n - said.k - said.empty - said.structured, good
+    yield said.empty, {**good, "fault": Fault.EMPTY.value}
+    yield said.structured - said.unreadable, {**good, **asked}
+    yield said.unreadable, {**good, **asked, "fault": Fault.INVALID_FORMAT.value, "unreadable": True}
 
 
 async def _burst(stage: _Stage, part: Fast) -> None:

@@ -56,6 +56,27 @@ def test_a_repetition_without_a_verdict_still_is_one_repeat() -> None:
     assert counters.dirty()[0][0].counts.repeats == 1
 
 
+def test_a_soft_failure_is_a_judged_reply_and_counts_by_its_kind() -> None:
+    counters = LocalCounters("a")
+    note(counters, fault=Fault.EMPTY)
+    note(counters, fault=Fault.GARBLE)
+    note(counters, fault=Fault.INVALID_FORMAT, structured=True)
+    note(counters, fault=Fault.INVALID_FORMAT, structured=True, unreadable=True)
+    counts = counters.dirty()[0][0].counts
+    assert (counts.judged, counts.repeats, counts.empty, counts.garble) == (4, 0, 1, 1)
+    assert (counts.invalid_format, counts.structured, counts.unreadable, counts.soft) == (2, 2, 1, 3)
+    assert counters.had_bad("m", T0)
+
+
+def test_what_is_not_judged_is_no_soft_failure_either() -> None:
+    counters = LocalCounters("a")
+    note(counters, outcome=Outcome.NOT_COUNTED, fault=Fault.EMPTY)  # repetition was wanted
+    note(counters, outcome=Outcome.NOT_COUNTED, fault=Fault.LENGTH_IN_REASONING)
+    counts = counters.dirty()[0][0].counts
+    assert (counts.judged, counts.soft) == (0, 0)
+    assert not counters.had_bad("m", T0)
+
+
 def test_hard_failures_are_not_judged_and_abandoned_calls_are_no_attempts() -> None:
     counters = LocalCounters("a")
     note(counters, outcome=Outcome.FAILED, fault=Fault.TIMEOUT_IDLE)

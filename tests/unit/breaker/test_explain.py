@@ -42,7 +42,7 @@ def test_the_next_change_is_put_into_words(here: Snapshot, words: str) -> None:
 
 def test_every_rule_has_words() -> None:
     rules = explain(Snapshot(model="m"), Seen(), POLICY, T0).rules
-    assert len(rules) == 12
+    assert len(rules) == 14
     assert all("样本不足" in rule.words for rule in rules)
 
 

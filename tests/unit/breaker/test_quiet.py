@@ -53,6 +53,9 @@ def test_traffic_without_a_fault_is_quiet_and_each_fault_ends_it() -> None:
     looped = FastRow(model="m", bucket=int(T0 // 5), loops={"": 1})
     assert is_quiet(here, well)
     assert not is_quiet(here, Seen(minutes=[minute(1, 50, 1)]))
+    for soft in ({"empty": 1}, {"garble": 1}, {"unreadable": 1}):
+        row = MinuteRow(model="m", scope="", minute=int(T0 // 60) - 1, counts=Counts(judged=50, **soft))
+        assert not is_quiet(here, Seen(minutes=[row]))
     assert not is_quiet(here, Seen(fast=[bucket(0, hard=1)]))
     assert not is_quiet(here, Seen(fast=[bucket(0, stuck=1)]))
     assert not is_quiet(here, Seen(fast=[looped]))

@@ -16,6 +16,7 @@ from breaker.triggers.findings import complaints, hard_in_a_row, nightly, scenes
 from breaker.triggers.hard import hard_failures
 from breaker.triggers.periods import binomial_tail, growth_chance, rose
 from breaker.triggers.rolling import streak
+from breaker.triggers.soft import soft_failures, unreadable_json
 from breaker.triggers.stuck import stuck_streams
 from breaker.triggers.trend import mann_kendall, trend
 from breaker.window import Counts, FastRow, MinuteRow
@@ -235,7 +236,69 @@ def test_the_binomial_tail_is_exact() -> None:
 def test_each_rule_has_its_own_reason() -> None:
     decided = {reading.reason for reading in read_all(over(), POLICY)}
     assert Reason.SCENE in decided
-    assert len(decided) == 12
+    assert len(decided) == 14
+
+
+def answers(*minutes: dict[str, int]) -> View:
+    """A view of these minutes' counts, one after another."""
+    first = int(T0 // 60)
+    rows = [MinuteRow(model="m", scope="", minute=first + i, counts=Counts(**some)) for i, some in enumerate(minutes)]
+    return look(Seen(minutes=rows), watermark=0.0, now_s=T0 + 60 * len(minutes) + 3, grace_s=POLICY.grace_s)
+
+
+@pytest.mark.parametrize(
+    "minutes, level",
+    [
+        pytest.param([{"judged": 29, "empty": 29}], None, id="below the minimum sample"),
+        pytest.param([{"judged": 30, "empty": 4}], None, id="four are no rate"),
+        pytest.param([{"judged": 50, "empty": 5}], Level.WARN, id="on the line of L1"),
+        pytest.param([{"judged": 51, "empty": 5}], None, id="under it"),
+        pytest.param(
+            [{"judged": 40, "empty": 2, "garble": 1, "unreadable": 1, "structured": 1}], None, id="one is missing"
+        ),
+        pytest.param(
+            [{"judged": 40, "empty": 2, "garble": 2, "unreadable": 1, "structured": 1}], Level.WARN, id="all kinds"
+        ),
+        pytest.param([{"judged": 50, "garble": 10}], Level.REDUCED, id="on the line of L2"),
+        pytest.param([{"judged": 4, "empty": 2}] * 15, Level.OPEN, id="half of them for 15 minutes"),
+        pytest.param([{"judged": 4, "empty": 2}] * 14, Level.REDUCED, id="one minute short"),
+        pytest.param([{"judged": 1, "empty": 1}, {"judged": 1}] * 15, Level.OPEN, id="half of the last 30"),
+        pytest.param(
+            [{"judged": 40, "invalid_format": 40, "structured": 40}], None, id="a schema that nobody can keep"
+        ),
+        pytest.param([{"judged": 100, "stuck": 60}], None, id="repeats have rules of their own"),
+    ],
+)
+def test_replies_that_are_no_answer_have_lines_of_their_own(minutes: list[dict[str, int]], level: Level | None) -> None:
+    reading = soft_failures(answers(*minutes), POLICY)
+    assert (reading.level if reading.fired else None) is level
+    assert reading.reason is Reason.SOFT_FAILURES
+
+
+@pytest.mark.parametrize(
+    "minute, fired",
+    [
+        pytest.param(
+            {"judged": 900, "structured": 30, "unreadable": 6}, True, id="on the line, of the JSON replies alone"
+        ),
+        pytest.param({"judged": 900, "structured": 31, "unreadable": 6}, False, id="under it"),
+        pytest.param({"judged": 900, "structured": 29, "unreadable": 29}, False, id="below the minimum sample"),
+        pytest.param({"judged": 900}, False, id="nobody asked for JSON"),
+    ],
+)
+def test_json_that_cannot_be_read_warns_over_the_replies_that_were_to_be_json(
+    minute: dict[str, int], fired: bool
+) -> None:
+    reading = unreadable_json(answers(minute), POLICY)
+    assert (reading.fired, reading.level) == (fired, Level.WARN)
+
+
+def test_no_rule_of_repeats_sees_soft_failures_and_their_sample_is_known_without_one() -> None:
+    ill = answers({"judged": 60, "empty": 60})
+    fired = {reading.reason for reading in read_all(ill, POLICY) if reading.fired}
+    assert fired == {Reason.SOFT_FAILURES}
+    well = soft_failures(answers({"judged": 60}), POLICY)
+    assert (well.known, well.n, well.value, well.fired) == (True, 60, 0.0, False)
 
 
 def test_of_a_burst_half_an_hour_ago_only_the_replies_among_the_last_thirty_decide() -> None:

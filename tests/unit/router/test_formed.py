@@ -45,6 +45,25 @@ async def test_broken_json_is_never_handed_on(stream: bool) -> None:
     assert "three" not in response.text
 
 
+@pytest.mark.parametrize(
+    ("said", "unreadable"),
+    [
+        pytest.param(Says(text="It is the third."), True, id="no JSON at all"),
+        pytest.param(Says(text=WRONG), False, id="JSON that breaks its schema"),
+        pytest.param(Says(text="It is the", finish="length"), False, id="cut by the caller's limit"),
+        pytest.param(Says(text=GOOD), False, id="good"),
+    ],
+)
+@pytest.mark.parametrize("stream", [True, False])
+async def test_only_a_reply_without_any_json_may_count_against_the_model(
+    said: Says, unreadable: bool, stream: bool
+) -> None:
+    world = World({"a": [said]})
+    await world.ask(stream=stream, **ASKED)
+    noted = world.guard.noted[0]
+    assert (noted["structured"], noted["unreadable"]) == (True, unreadable)
+
+
 async def test_a_good_structured_stream_keeps_its_own_chunks() -> None:
     world = World({"a": [Says(pieces=['{"age"', ": 3}"])]})
     response = await world.ask(stream=True, **ASKED)

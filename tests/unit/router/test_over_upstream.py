@@ -13,6 +13,7 @@ from breaker.guard import Guard
 from breaker.levels import Level
 from breaker.policy import BreakerPolicy
 from breaker.seen import Seen, look
+from breaker.triggers.soft import soft_failures, unreadable_json
 from breaker.triggers.stuck import stuck_streams
 from detector import GateMode, GatePolicy
 from router.ports import BreakerGuard, Models
@@ -197,6 +198,28 @@ async def test_streams_that_the_gate_ends_at_once_are_counted_as_stuck(mode: Gat
     assert (read.value, read.fired) == (read.n, True)
     assert read.n >= 12
     assert not any(row.stuck for row in guard.counters.local("b")[1])
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("asked_for", ["text", "json_object"])
+async def test_a_model_that_answers_nothing_or_no_json_is_switched_away_from_and_warned_about(
+    stream: bool, asked_for: str
+) -> None:
+    text = "" if asked_for == "text" else PROSE
+    answers = {True: text, False: PROSE if asked_for == "text" else '{"tram": 4}'}
+    world = world_over(lambda host, s: (streamed if s else whole)(answers[host.startswith("a")]))
+    for _ in range(30):
+        response = await world.ask(stream=stream, response_format={"type": asked_for})
+        assert response.headers["x-pointsman-model"] == "b"
+    guard = world.deps.guard
+    assert isinstance(guard, Guard)
+    for model, ill in (("a", True), ("b", False)):
+        minutes, _ = guard.counters.local(model)
+        now_s = 60.0 * (minutes[-1].minute + 1) + 3
+        view = look(Seen(minutes=minutes), watermark=0.0, now_s=now_s, grace_s=2.0)
+        read = soft_failures(view, guard.policy)
+        assert (read.known, read.fired, read.value) == (True, ill, float(ill))
+        assert unreadable_json(view, guard.policy).fired is (ill and asked_for == "json_object")
 
 
 def said_before(times: int) -> list[dict[str, str]]:
