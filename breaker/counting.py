@@ -12,6 +12,7 @@ from base.faults import Fault
 from breaker.outcome import Outcome
 from breaker.window import COUNT_NAMES, FAST_BUCKET_S, KEPT_FAST_S, KEPT_MIN, MINUTE_S, Counts, FastRow, MinuteRow
 from detector.verdict import LoopClass, Verdict
+from detector.version import DETECTOR_VERSION
 
 SETTLE_S = 30.0
 """A closed minute is written once more when it has been still for so long: a failover may have lost the last writes."""
@@ -304,7 +305,14 @@ class LocalCounters:
         minute, model, scope = key
         cell = self._minutes[key]
         counts = Counts(**dict(zip(COUNT_NAMES, cell.counts, strict=True)))
-        return MinuteRow(model=model, scope=scope, minute=minute, counts=counts, fingerprints=dict(cell.marks))
+        return MinuteRow(
+            model=model,
+            scope=scope,
+            minute=minute,
+            counts=counts,
+            fingerprints=dict(cell.marks),
+            detectors=(DETECTOR_VERSION,),
+        )
 
     def _fast_row(self, key: FastKey) -> FastRow:
         bucket, model = key

@@ -10,7 +10,7 @@ from breaker.levels import Level, Mode, Reason
 from breaker.machine import clear_row
 from breaker.policy import BreakerPolicy
 from breaker.recovery import is_hard
-from breaker.seen import Seen, view_of
+from breaker.seen import Seen, View, view_of
 from breaker.snapshot import Snapshot
 from breaker.triggers import Reading, read_all
 
@@ -89,7 +89,7 @@ def explain(here: Snapshot, seen: Seen, policy: BreakerPolicy, now_s: float) -> 
     return Explanation(
         snapshot=here,
         rules=tuple(RuleNow(reading=reading, words=_rule_words(reading)) for reading in readings),
-        next_words=_next_words(here, seen, readings, row, policy, now_s),
+        next_words=(*_next_words(here, seen, readings, row, policy, now_s), *_mixed_words(view)),
         clear_row=row,
         probes=_probe_results(here, seen),
         unknown=unknown,
@@ -100,6 +100,12 @@ def explain(here: Snapshot, seen: Seen, policy: BreakerPolicy, now_s: float) -> 
 
 def _probe_results(here: Snapshot, seen: Seen) -> tuple[bool, ...]:
     return seen.probes.results if seen.probes is not None and seen.probes.epoch == here.epoch else ()
+
+
+def _mixed_words(view: View) -> tuple[str, ...]:
+    if len(view.detectors) < 2:
+        return ()
+    return (f"最近 30 分钟的计数来自多个检测器版本（{'、'.join(view.detectors)}）：正在滚动升级，比率仅供参考",)
 
 
 def _figure(reading: Reading, value: float) -> str:

@@ -47,7 +47,10 @@ def next_snapshot(here: Snapshot, seen: Seen, policy: BreakerPolicy, now_s: floa
         return _observed(here, asked, view, readings, policy, now_s)
     if asked is not None and asked.level.severity > here.level.severity:
         # Up: straight to the highest level asked for.
-        return enter(here, asked.level, now_s, asked.reasons, policy, numbers=asked.numbers, jitter=rng_jitter)
+        note = mixed(view)
+        return enter(
+            here, asked.level, now_s, asked.reasons, policy, numbers=asked.numbers, jitter=rng_jitter, note=note
+        )
     match here.level:
         case Level.OPEN if now_s >= here.until:
             return enter(here, Level.RECOVERING, now_s, (Reason.COOLED_DOWN,), policy)
@@ -72,6 +75,11 @@ def highest(readings: tuple[Reading, ...]) -> Asked | None:
     chosen = [reading for reading in fired if reading.level is level]
     numbers = tuple((f"{r.reason}.{name}", value) for r in chosen for name, value in r.numbers)
     return Asked(level=level, reasons=tuple(reading.reason for reading in chosen), numbers=numbers)
+
+
+def mixed(view: View) -> str:
+    """What a move up notes while an upgrade rolls: that its counts are those of several detectors. Else nothing."""
+    return f"counted by detector versions {', '.join(view.detectors)}" if len(view.detectors) > 1 else ""
 
 
 def cleared(level: Level, since: float, view: View, readings: tuple[Reading, ...], policy: BreakerPolicy) -> bool:
@@ -155,7 +163,8 @@ def _observed(
     virtual = here.would_be or Level.HEALTHY
     if asked is not None and asked.level.severity > virtual.severity:
         moved = replace(here, would_be=asked.level, since=now_s, reasons=asked.reasons)
-        return told(here, moved, to=asked.level, at=now_s, numbers=asked.numbers, was=virtual, enforced=False)
+        numbers, note = asked.numbers, mixed(view)
+        return told(here, moved, to=asked.level, at=now_s, numbers=numbers, note=note, was=virtual, enforced=False)
     if virtual is not Level.HEALTHY:
         held = Level.WARN if virtual is Level.WARN else Level.REDUCED
         if cleared(held, here.since, view, readings, policy):

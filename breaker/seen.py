@@ -14,6 +14,9 @@ from breaker.ports import ProbeTally
 from breaker.snapshot import Snapshot
 from breaker.window import FAST_BUCKET_S, KEPT_MIN, MINUTE_S, FastRow, MinuteRow
 
+DETECTORS_MIN = 30
+"""How far back it is told whose counts they are: the longest window in which a ratio is taken by the minute."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
@@ -67,6 +70,7 @@ class View(Series):
 
     `soft`: k are the soft failures, n the same judged replies; None when there was no soft failure in any minute.
     `formed`: k are the replies without readable JSON, n those that were asked for as JSON; None when there were none.
+    `detectors`: versions of the detector that judged the last 30 minutes; two while an upgrade rolls.
     """
 
     now_s: float
@@ -74,6 +78,7 @@ class View(Series):
     evidence: tuple[Evidence, ...]
     soft: Series | None = None
     formed: Series | None = None
+    detectors: tuple[str, ...] = ()
 
     def soft_window(self, minutes: int, *, ending: int | None = None) -> Tally:
         """As `window`, k being the soft failures."""
@@ -109,11 +114,14 @@ def look(seen: Seen, *, watermark: float, now_s: float, grace_s: float) -> View:
     by_minute: dict[int, Tally] = {}
     soft: dict[int, int] = {}
     formed: dict[int, Tally] = {}
+    detectors: set[str] = set()
     for row in seen.minutes:
         if row.scope == "" and first <= row.minute <= last:
             minute, counts = row.minute, row.counts
             had = by_minute.get(minute, Tally())
             by_minute[minute] = Tally(had.n + counts.judged, had.k + counts.repeats)
+            if minute > last - DETECTORS_MIN:
+                detectors.update(row.detectors)
             if counts.soft:
                 soft[minute] = soft.get(minute, 0) + counts.soft
             if counts.structured:
@@ -131,6 +139,7 @@ def look(seen: Seen, *, watermark: float, now_s: float, grace_s: float) -> View:
         evidence=tuple(live.values()),
         soft=_series({m: Tally(t.n, soft.get(m, 0)) for m, t in by_minute.items()}, first, last) if soft else None,
         formed=_series(formed, first, last) if formed else None,
+        detectors=tuple(sorted(detectors)),
     )
 
 

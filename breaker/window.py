@@ -101,6 +101,8 @@ class MinuteRow:
     minute: int
     counts: Counts
     fingerprints: Mapping[str, int] = field(default_factory=dict)
+    detectors: tuple[str, ...] = ()
+    """Versions of the detector that judged them, ascending; empty: counted by a release that did not say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,6 +36,7 @@ def merge_minutes(rows: Iterable[MinuteRow]) -> list[MinuteRow]:
             minute=minute,
             counts=total(row.counts for row in group),
             fingerprints=dict(_add_up(row.fingerprints for row in group).most_common(FINGERPRINTS_CAP)),
+            detectors=group[0].detectors if len(group) == 1 else _versions(group),
         )
         for (minute, scope), group in sorted(groups.items())
     ]
@@ -63,6 +64,10 @@ def _one_bucket(bucket: int, group: list[FastRow]) -> FastRow:
         loops=dict(sorted(_add_up(row.loops for row in group).items())),
         loop_sessions={name: _union(row.loop_sessions.get(name, ()) for row in group) for name in sorted(fingerprints)},
     )
+
+
+def _versions(rows: Iterable[MinuteRow]) -> tuple[str, ...]:
+    return tuple(sorted({version for row in rows for version in row.detectors}))
 
 
 def _add_up(parts: Iterable[Mapping[str, int]]) -> Counter[str]:

@@ -31,10 +31,11 @@ Row = TypeVar("Row", MinuteRow, FastRow)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Minute:
-    """What a field of `rep:` holds; counts of zero are left out."""
+    """What a field of `rep:` holds; counts of zero are left out. `by`: the versions of the detector that judged."""
 
     counts: Mapping[str, int] = field(default_factory=dict)
     fingerprints: Mapping[str, int] = field(default_factory=dict)
+    by: tuple[str, ...] = ()
 
 
 class RedisCounts:
@@ -191,7 +192,7 @@ def writers_key(model: str) -> str:
 
 def _minute_json(row: MinuteRow) -> bytes:
     counts = {name: value for name in COUNT_NAMES if (value := getattr(row.counts, name))}
-    return to_json(_Minute(counts=counts, fingerprints=row.fingerprints))
+    return to_json(_Minute(counts=counts, fingerprints=row.fingerprints, by=row.detectors))
 
 
 def _minute_row(model: str, minute: int, name: bytes, document: bytes) -> MinuteRow:
@@ -199,7 +200,9 @@ def _minute_row(model: str, minute: int, name: bytes, document: bytes) -> Minute
     # A counter that only a newer release knows is skipped, so that a rolling upgrade can read its neighbours.
     counts = Counts(**{name: value for name, value in kept.counts.items() if name in COUNT_NAMES})
     scope = name.decode().partition("|")[2]
-    return MinuteRow(model=model, scope=scope, minute=minute, counts=counts, fingerprints=kept.fingerprints)
+    return MinuteRow(
+        model=model, scope=scope, minute=minute, counts=counts, fingerprints=kept.fingerprints, detectors=kept.by
+    )
 
 
 _counts: type[CountStore] = RedisCounts

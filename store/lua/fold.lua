@@ -12,6 +12,12 @@ local function added(sum, part)
     sum[name] = (sum[name] or 0) + value
   end
 end
+-- Versions of the detector: a set, kept as a list.
+local function united(set, list)
+  for _, version in ipairs(list or {}) do
+    set[version] = true
+  end
+end
 local folded = 0
 for i = 2, #KEYS do
   local sums, gone = {}, {}
@@ -19,7 +25,7 @@ for i = 2, #KEYS do
     local boot, scope = string.match(field, '^([^|]*)|(.*)$')
     if boot and dead[boot] then
       gone[#gone + 1] = field
-      sums[scope] = sums[scope] or { counts = {}, fingerprints = {} }
+      sums[scope] = sums[scope] or { counts = {}, fingerprints = {}, by = {} }
     end
   end
   for _, field in ipairs(gone) do
@@ -27,6 +33,7 @@ for i = 2, #KEYS do
     local row = cjson.decode(redis.call('HGET', KEYS[i], field))
     added(sums[scope].counts, row.counts)
     added(sums[scope].fingerprints, row.fingerprints)
+    united(sums[scope].by, row.by)
   end
   for scope, sum in pairs(sums) do
     local kept = redis.call('HGET', KEYS[i], 'folded|' .. scope)
@@ -34,12 +41,19 @@ for i = 2, #KEYS do
       local row = cjson.decode(kept)
       added(sum.counts, row.counts)
       added(sum.fingerprints, row.fingerprints)
+      united(sum.by, row.by)
     end
+    local versions = {}
+    for version in pairs(sum.by) do
+      versions[#versions + 1] = version
+    end
+    table.sort(versions)
     -- An empty table would be written as a list.
     local parts = {}
     for _, name in ipairs({ 'counts', 'fingerprints' }) do
       parts[#parts + 1] = '"' .. name .. '":' .. (next(sum[name]) and cjson.encode(sum[name]) or '{}')
     end
+    parts[#parts + 1] = '"by":' .. (#versions > 0 and cjson.encode(versions) or '[]')
     redis.call('HSET', KEYS[i], 'folded|' .. scope, '{' .. table.concat(parts, ',') .. '}')
   end
   if #gone > 0 then

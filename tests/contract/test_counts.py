@@ -1,6 +1,7 @@
 """The port CountStore over memory, Redis and a cluster of three."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -33,6 +34,13 @@ async def test_writers_add_up_and_a_repeated_flush_changes_nothing(counts: Count
     await counts.flush("boot2", [row(judged=5, phrase_loop=1)], [])
     (merged,) = await counts.minutes("a", M, M)
     assert merged == row(judged=15, stuck=2, phrase_loop=1)
+
+
+async def test_rows_say_which_detectors_counted_them(counts: CountStore) -> None:
+    for boot, version in (("boot1", ("3",)), ("boot2", ("2",)), ("boot3", ("3",)), ("older release", ())):
+        await counts.flush(boot, [replace(row(judged=1), detectors=version)], [])
+    (merged,) = await counts.minutes("a", M, M)
+    assert merged == replace(row(judged=4), detectors=("2", "3"))
 
 
 async def test_a_later_flush_replaces_the_writers_own_counts(counts: CountStore) -> None:

@@ -1,5 +1,7 @@
 """Minutes of processes that are gone become one row; sums stay the same; a process wrongly taken for dead doubles nothing."""
 
+from dataclasses import replace
+
 import pytest
 
 from breaker.ports import StoreUnavailable
@@ -61,15 +63,16 @@ async def test_the_dead_are_folded_and_the_sums_stay(any_link: RedisLink, clock:
 async def test_more_dead_are_added_to_what_was_folded(any_link: RedisLink, clock: ManualClock) -> None:
     counts, folding = RedisCounts(any_link, clock), RedisFolding(any_link, clock, lambda: ["a"])
     await folding.fold()
-    await counts.flush("boot1", [row(M0, 4, prints={"f": 2})], [])
+    await counts.flush("boot1", [replace(row(M0, 4, prints={"f": 2}), detectors=("3",))], [])
     clock.tick(600.0)
-    await counts.flush("boot2", [row(M0, 6, prints={"f": 1, "g": 1})], [])
+    newer = replace(row(M0, 6, prints={"f": 1, "g": 1}), detectors=("2",))
+    await counts.flush("boot2", [newer], [])
     for _ in range(50):
         clock.tick(60.0)
         await folding.fold()
     assert await fields(any_link, M0) == ["folded|"]
     (merged,) = await counts.minutes("a", M0, M0)
-    assert merged == row(M0, 10, prints={"f": 3, "g": 1})
+    assert merged == replace(row(M0, 10, prints={"f": 3, "g": 1}), detectors=("2", "3"))
 
 
 async def test_one_taken_for_dead_that_comes_back_doubles_nothing_and_counts_on(

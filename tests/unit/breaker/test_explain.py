@@ -11,6 +11,7 @@ from breaker.policy import BreakerPolicy
 from breaker.ports import ProbeTally
 from breaker.seen import Seen
 from breaker.snapshot import Snapshot
+from breaker.window import Counts, MinuteRow
 
 POLICY = BreakerPolicy()
 T0 = 1_700_000_040.0
@@ -52,6 +53,19 @@ def test_an_hourly_finding_flags_the_model_and_moves_nothing() -> None:
     assert explanation.abnormal == (flag,)
     assert not any(rule.reading.fired for rule in explanation.rules)
     assert explain(Snapshot(model="m"), Seen(evidence=[flag]), POLICY, T0 + 3_600).abnormal == ()
+
+
+def test_counts_of_two_detectors_are_said_to_be_so_while_an_upgrade_rolls() -> None:
+    def told(minutes_ago: int) -> str:
+        newest = int(T0 // 60) - 2
+        rows = [
+            MinuteRow(model="m", scope="", minute=newest - back, counts=Counts(judged=9), detectors=(version,))
+            for back, version in ((0, "3"), (minutes_ago, "2"))
+        ]
+        return "".join(explain(Snapshot(model="m"), Seen(minutes=rows), POLICY, T0).next_words)
+
+    assert "多个检测器版本（2、3）" in told(28)
+    assert "检测器版本" not in told(40)
 
 
 def test_a_recovering_model_asks_for_probes() -> None:

@@ -1,6 +1,7 @@
 """The transitions one by one, and what must hold for every history."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -32,6 +33,16 @@ def opened(now_s: float = T0, **fields: object) -> Snapshot:
 
 def step(here: Snapshot, seen: Seen, now_s: float) -> Snapshot:
     return next_snapshot(here, seen, POLICY, now_s, 0.0)
+
+
+def test_a_move_on_counts_of_two_detectors_says_so_and_is_made_all_the_same() -> None:
+    """A rolling upgrade must neither blind the breaker nor pass for an illness unmarked."""
+    ill = rows([(40, 20)] * 2)
+    for versions, note in (((("2",), ("2",)), ""), ((("2",), ("2", "3")), "counted by detector versions 2, 3")):
+        minutes = [replace(row, detectors=by) for row, by in zip(ill, versions, strict=True)]
+        for mode in (Mode.AUTO, Mode.OBSERVE):
+            (told,) = step(Snapshot(model="m", mode=mode), Seen(minutes=minutes), T0 + 123).transitions
+            assert (told.to_level, told.note) == (Level.REDUCED, note)
 
 
 def test_nothing_seen_changes_nothing_and_returns_the_same_object() -> None:
