@@ -52,7 +52,7 @@ class Recurrence:
     def take(self, new: list[str], grams: list[Gram], ceiling: float = math.inf) -> int | None:
         """Add `new` tokens, whose trigrams are `grams`; return how many of these were known.
 
-        With a `ceiling`: None, and nothing is changed, if the score would reach it on the way or if known trigrams stand
+        With a `ceiling`, which the score is below so far: None, and nothing is changed, if the score would reach it on the way or if known trigrams stand
         as copies do: in a row, as many as a unit that was said so long before would leave.
         """
         last, size = self._last, len(grams)

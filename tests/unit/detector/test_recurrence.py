@@ -1,7 +1,7 @@
 """The memory of trigrams: portions do not matter, refusing changes nothing, memory is bounded."""
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from detector.metrics import duplicate_share
@@ -32,8 +32,10 @@ def test_the_state_does_not_depend_on_the_portions(words: list[str], sizes: list
 
 
 @given(WORDS, WORDS, st.floats(1, 40))
+@example(["a"] * 4, [], 1.5)
 def test_what_is_refused_changes_nothing(before: list[str], new: list[str], ceiling: float) -> None:
     words = taken([before])
+    assume(words.score < ceiling)
     was = state(words)
     if words.take(new, words.grams(new), ceiling) is None:
         assert state(words) == was
