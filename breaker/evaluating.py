@@ -17,7 +17,7 @@ from breaker.levels import Level, Mode
 from breaker.machine import next_snapshot
 from breaker.quiet import is_quiet
 from breaker.seen import Seen
-from breaker.share import RouteCandidate
+from breaker.share import RouteCandidate, without
 from breaker.snapshot import Snapshot
 from breaker.standing import Standing
 
@@ -37,10 +37,12 @@ class Evaluating(Standing):
         """Moves by ratio are held, because all models breached at once."""
         return self._hold is not None and self._server_now() < self._hold.until
 
-    def conditions(self, routes: Mapping[str, Sequence[RouteCandidate]]) -> tuple[Condition, ...]:
-        """What holds now and must be told to people: see breaker/conditions.py."""
-        now_s = self._server_now()
-        return conditions(self._snapshots, self.levels(), routes, self._hold, self._silent_since, now_s)
+    def conditions(
+        self, routes: Mapping[str, Sequence[RouteCandidate]], *, refused: Collection[str] = ()
+    ) -> tuple[Condition, ...]:
+        """What holds now and must be told to people: see breaker/conditions.py. `refused`: who takes nothing from us."""
+        now_s, levels = self._server_now(), without(self.levels(), refused)
+        return conditions(self._snapshots, levels, routes, self._hold, self._silent_since, now_s)
 
     async def evaluate(self) -> None:
         """One tick: whoever holds the lease reads the counts and moves the documents. Raises StoreUnavailable."""

@@ -3,7 +3,7 @@
 Pure; router, breaker, console and command line all use it.  Source: BREAKER.md, Shares.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -26,6 +26,11 @@ class RouteCandidate:
 def phrase_only(candidates: Sequence[RouteCandidate], levels: Mapping[str, Level]) -> bool:
     """Whether no model of the route may take traffic, so that it answers with prepared phrases alone."""
     return not _usable(candidates, levels)
+
+
+def without(levels: Mapping[str, Level], refused: Collection[str]) -> Mapping[str, Level]:
+    """The levels with `refused` models as open ones: their vendor turns every endpoint of theirs away."""
+    return {**levels, **dict.fromkeys(refused, Level.OPEN)} if refused else levels
 
 
 def shares(

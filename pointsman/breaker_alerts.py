@@ -79,7 +79,8 @@ class ConditionWatch:
         """Raises StoreUnavailable; what was not told yet is told the next time."""
         routes = {route.name: route.candidates for route in self._topology().routes.values()}
         now_s = self._clock.now_s()
-        holding = {c.key: c for c in (*self._guard.conditions(routes), *refusals(self._rests))}
+        found = self._guard.conditions(routes, refused=self._rests.refused())
+        holding = {c.key: c for c in (*found, *refusals(self._rests))}
         for key in self._known() | holding.keys() | self._told.keys():
             holds = key in holding
             if self._told.get(key) is holds:

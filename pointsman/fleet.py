@@ -8,11 +8,11 @@ from urllib.parse import urlsplit
 from base.clock import Clock
 from breaker.explain import Explanation
 from breaker.guard import Guard
-from breaker.levels import Mode
+from breaker.levels import Level, Mode
 from breaker.policy import BreakerPolicy
 from breaker.ports import CountStore
 from breaker.seen import Seen
-from breaker.share import phrase_only, shares
+from breaker.share import phrase_only, shares, without
 from breaker.snapshot import Snapshot
 from breaker.window import MinuteRow
 from console.ports import Act, AuditTrail, Known, Share, Yard
@@ -44,7 +44,7 @@ class GuardedFleet:
         return self.all_shares().get(model, ())
 
     def all_shares(self) -> Mapping[str, Sequence[Share]]:
-        levels, out = self.guard.levels(), dict[str, list[Share]]()
+        levels, out = self._usable(), dict[str, list[Share]]()
         for route in self.deps.topology.routes.values():
             configured, effective = shares(route.candidates, {}), self.deps.shares(route.candidates, levels)
             for candidate in route.candidates:
@@ -52,6 +52,10 @@ class GuardedFleet:
                 one = Share(route=route.name, configured=configured[model], effective=effective[model])
                 out.setdefault(model, []).append(one)
         return out
+
+    def _usable(self) -> Mapping[str, Level]:
+        """Levels, with those out whose vendor refuses us at every endpoint."""
+        return without(self.guard.levels(), self.deps.rests.refused())
 
     def store_down(self) -> bool:
         return self.guard.store_down
@@ -69,7 +73,7 @@ class GuardedFleet:
         )
 
     def phrase_only_routes(self) -> Sequence[str]:
-        levels = self.guard.levels()
+        levels = self._usable()
         return [r.name for r in self.deps.topology.routes.values() if phrase_only(r.candidates, levels)]
 
     def detector_suspect(self) -> bool:
@@ -90,7 +94,10 @@ class GuardedFleet:
         return await self.guard.force(model, mode, actor, reason, until)
 
     async def reset(self, model: str, actor: str, reason: str) -> Snapshot:
-        return await self.guard.reset(model, actor, reason)
+        """Also ends the rests of its endpoints: who says that a model is well again says that it may be asked."""
+        moved = await self.guard.reset(model, actor, reason)
+        self.deps.rests.lift(model, self.clock.now_s())
+        return moved
 
     def now_s(self) -> float:
         return self.clock.now_s()

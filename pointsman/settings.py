@@ -11,7 +11,17 @@ from dataclasses import replace
 from pathlib import Path as File
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AnyHttpUrl, BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic import (
+    AnyHttpUrl,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from breaker.policy import BreakerPolicy
 from detector.policy import GatePolicy
@@ -47,6 +57,8 @@ __all__ = [
     "parse",
 ]
 
+REDIS_SCHEMES = ("redis", "rediss", "unix", "valkey+unix", "redis+sentinel", "redis+cluster")
+SQL_SCHEMES = ("sqlite", "postgresql", "postgres", "sqlite+aiosqlite", "postgresql+asyncpg")
 Name = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[^\s\x00-\x1f]+$")]
 Seconds = Annotated[float, Field(gt=0, le=3_600)]
 Capability = Literal["json_schema", "logprobs", "prefill", "repetition_penalty", "min_p", "stream_usage", "tools"]
@@ -189,6 +201,15 @@ class Settings(Part):
     retention: RetentionPolicy = RetentionPolicy()
     console: ConsoleSettings = ConsoleSettings()
     nightly: NightlyPolicy = NightlyPolicy()
+
+    @field_validator("redis_url", "sql_url")
+    @classmethod
+    def _of_a_known_kind(cls, url: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        """The scheme alone is told in the error: the rest of the URL may hold a password."""
+        known = REDIS_SCHEMES if info.field_name == "redis_url" else SQL_SCHEMES
+        if url is not None and url.get_secret_value().partition("://")[0] not in known:
+            raise ValueError(f"must begin with one of {', '.join(f'{scheme}://' for scheme in known)}")
+        return url
 
     def sql(self) -> str:
         """The database URL; a secret."""

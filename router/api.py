@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive, Scope, Send
 
 from base.ids import new_request_id
-from breaker.share import phrase_only
+from breaker.share import phrase_only, without
 from router.body import ClientGone, read_body
 from router.errors import (
     BadRequest,
@@ -294,8 +294,9 @@ def _gauges(deps: Deps) -> None:
     deps.metrics.forget_all_but(deps.topology.models, deps.topology.routes)
     for name, level in levels.items():
         deps.metrics.stands(name, level)
+    usable = without(levels, deps.rests.refused())
     for route in deps.topology.routes.values():
-        deps.metrics.phrase_only.labels(route.name).set(phrase_only(route.candidates, levels))
+        deps.metrics.phrase_only.labels(route.name).set(phrase_only(route.candidates, usable))
 
 
 def _json(status: int, body: Any) -> Response:

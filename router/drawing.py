@@ -98,10 +98,13 @@ def by_permit(deps: Deps, route: Route, levels: Mapping[str, Level], *, waited: 
 
 
 def rest_s(deps: Deps, route: Route, left_s: float) -> float | None:
-    """How long to wait until a resting endpoint of a usable model returns; None: not inside the deadline."""
+    """How long to wait until an endpoint of a usable model that asked for a pause returns; None: not inside the deadline.
+
+    The end of a refusal is no return: nothing says that the vendor takes our key by then.
+    """
     levels, now = deps.guard.levels(), deps.clock.now_s()
     waits = [
-        deps.rests.until(c.model, endpoint) - now
+        deps.rests.paused_until(c.model, endpoint) - now
         for c in route.candidates
         if levels.get(c.model, Level.HEALTHY) not in SHUT
         for endpoint in range(len(deps.topology.models[c.model].endpoints))

@@ -40,6 +40,8 @@ from upstream.call import Call, Endpoint, Timeouts
 
 __all__ = ["ABANDONED_STATUS", "Answer", "Deps", "Journey", "Rests", "Rung"]
 ABANDONED_STATUS = 499  # nginx's number for a client that closed the request
+SHORT_PAUSE_S = 5.0
+"""So long a reader would rather wait for a model than get a prepared sentence: most vendors ask for one to three seconds."""
 LONGEST_REST_S = 600.0
 """A `Retry-After` beyond it is not believed: ten minutes later the endpoint is asked again."""
 
@@ -106,18 +108,19 @@ class Journey(Tale):
     def rest_s(self) -> float | None:
         """Return how long to wait until a model of the route may be asked again; None: not inside the deadline.
 
-        That is a resting endpoint of a usable model, or an open model whose cool-down ends. Where a phrase answers at
-        once nobody waits for an open model, nor after attempts; after those only where all asked us to come back or
-        failed hard, and nothing was sent.
+        That is an endpoint of a usable model that asked for a pause, or an open model whose cool-down ends. Where a phrase
+        answers at once, only a short pause is waited for, and only before the first attempt; after attempts only where all
+        asked us to come back or failed hard, and nothing was sent.
         """
         deps, told = self.deps, {t.attempt.fault for t in self.tried}
         if self._switch is SwitchMode.PHRASE_ONLY or len(self.tried) >= deps.policy.max_attempts or self.splicing:
             return None
-        phrase = self.route.phrases and self.route.when_down is WhenDown.PHRASE and self.request.fallback_allowed
+        if self.route.phrases and self.route.when_down is WhenDown.PHRASE and self.request.fallback_allowed:
+            return None if told else drawing.rest_s(deps, self.route, min(SHORT_PAUSE_S, self.left_s()))
         waits = []
-        if not told or (told == {Fault.RATE_LIMITED} and not phrase):
+        if told <= {Fault.RATE_LIMITED}:
             waits.append(drawing.rest_s(deps, self.route, self.left_s()))
-        if not phrase and told <= OUT_OF_SERVICE:
+        if told <= OUT_OF_SERVICE:
             waits.append(drawing.return_s(deps, self.route, self.left_s()))
         return min((wait_s for wait_s in waits if wait_s is not None), default=None)
 

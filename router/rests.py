@@ -124,11 +124,22 @@ class Rests:
         if kept is not None and kept.reason is RestReason.FORBIDDEN and kept.at < began_at:
             self._hear(replace(kept, reason=RestReason.OVER, until=began_at, at=began_at))
 
+    def lift(self, model: str, now_s: float) -> None:
+        """Somebody says that what made the endpoints of `model` rest is mended: the next request asks them."""
+        for (name, _), kept in list(self._kept.items()):
+            if name == model and kept.reason is not RestReason.OVER:
+                self._hear(replace(kept, reason=RestReason.OVER, until=now_s, at=now_s))
+
     def until(self, model: str, endpoint: int) -> float:
         if not self._kept:
             return 0.0
         kept = self._kept.get((model, self._mark(model, endpoint)))
         return kept.until if kept is not None else 0.0
+
+    def paused_until(self, model: str, endpoint: int) -> float:
+        """Until when it asked us to wait; 0.0 for one that does not rest, or that refuses us."""
+        kept = self._kept.get((model, self._mark(model, endpoint))) if self._kept else None
+        return kept.until if kept is not None and kept.reason is RestReason.RATE_LIMITED else 0.0
 
     def forbidden(self) -> tuple[Forbidden, ...]:
         """Endpoints of the settings in force that refused us when they were last asked."""
@@ -141,6 +152,10 @@ class Rests:
                 told = Forbidden(model=model, endpoint=endpoint, status=rest.status, at=rest.at, others=others)
                 out.append(told)
         return tuple(out)
+
+    def refused(self) -> frozenset[str]:
+        """Models that every endpoint of theirs refuses to us: out, though no level says so."""
+        return frozenset(one.model for one in self.forbidden() if not one.others)
 
     async def exchange(self, store: RestStore, now_s: float) -> None:
         """Hear what the fleet knows, and tell it what it does not. Raises StoreUnavailable."""

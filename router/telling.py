@@ -43,7 +43,7 @@ async def end_failed(send: Send, out: SseOut, journey: Journey, error: RouterErr
     with contextlib.suppress(Exception):
         async with asyncio.timeout(LAST_WORDS_S):
             # No [DONE] and no finish reason: a reply that we broke off must not look like a whole one.
-            await out.event(encode(error.shape()))
+            await out.event(encode(error.shape() | {"pointsman": journey.truth()}))
             await out.end()
 
 

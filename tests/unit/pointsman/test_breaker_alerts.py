@@ -134,3 +134,18 @@ async def test_an_endpoint_that_refuses_us_is_told_once_and_resolved_when_it_ans
     rests.answered("b", 0, now_s + 301)
     await watch.once()
     assert desk.open == []
+
+
+async def test_a_route_whose_models_all_refuse_us_is_told_as_phrase_only() -> None:
+    fleet, desk, rests = Fleet(MODELS), Desk(), Rests()
+    rests.know(topology())
+    watch = ConditionWatch(fleet.replica(), topology, desk, fleet.clock, rests)
+    now_s = fleet.clock.now_s()
+    for model in topology().models:
+        rests.rest(model, 0, now_s + 300, reason=RestReason.FORBIDDEN, at=now_s, status=401)
+    await watch.once()
+    routes = {a.subject for a in desk.fired if a.kind is AlertKind.PHRASE_ONLY}
+    assert routes == set(topology().routes)
+    rests.answered("b", 0, now_s + 301)
+    await watch.once()
+    assert not [a for a in desk.open if a.kind is AlertKind.PHRASE_ONLY]

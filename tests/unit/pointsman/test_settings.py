@@ -61,6 +61,8 @@ def test_it_listens_on_this_machine_only_unless_told() -> None:
         pytest.param(GOOD.replace("{model: b,", "{model: a,"), "'a' is listed twice", id="model twice"),
         pytest.param(GOOD.replace("${KEY}", "${NOT_THERE}"), "line 4: models.a.endpoints[0].api_key: environment variable NOT_THERE is not set", id="secret not set"),
         pytest.param(GOOD + "models: {}\n", "line 14: models: is given twice", id="key twice"),
+        pytest.param(GOOD + "redis_url: s3cret\n", "line 14: redis_url: must begin with one of redis://", id="Redis without a scheme"),
+        pytest.param(GOOD + "sql_url: mysql://u:s3cret@h/d\n", "line 14: sql_url: must begin with one of sqlite://", id="another database"),
         pytest.param(GOOD + "listen: 8080\n", "line 14: listen:", id="no host"),
         pytest.param(GOOD + "admin_listen: 127.0.0.1:8080\n", "line 14: admin_listen: is the same address", id="one address twice"),
         pytest.param(GOOD + "routes: [\n", "line 15: expected the node content", id="not YAML"),

@@ -172,6 +172,7 @@ async def test_a_forced_shutdown_ends_a_stream_with_an_error_and_without_done() 
     sent = await told_at_a_forced_stop(World({"a": [Says(hang=True)]}), stream=True)
     body = b"".join(m.get("body", b"") for m in sent)
     assert b'"code":"shutting_down"' in body
+    assert b'"pointsman":{"request_id":' in body
     assert b"[DONE]" not in body
     assert sent[-1]["more_body"] is False
 

@@ -141,3 +141,19 @@ async def test_what_attempts_are_told_reaches_the_rests_and_a_good_reply_ends_a_
     world.clock.tick(301)
     assert (await world.ask()).headers["x-pointsman-model"] == "a"
     assert rests.forbidden() == ()
+
+
+async def test_an_operators_reset_ends_the_rests_of_a_model_for_the_fleet() -> None:
+    shelf, here, there = Shelf(), Rests(), Rests()
+    for rests in (here, there):
+        rests.know(topology(ONE, TWO))
+    for at in (0, 1):
+        here.rest("m", at, NOW + 300.0, reason=RestReason.FORBIDDEN, at=NOW, status=401)
+    for rests in (here, there):
+        await rests.exchange(shelf, NOW + 1)
+    assert (here.refused(), there.refused()) == ({"m"}, {"m"})
+    here.lift("m", NOW + 20.0)
+    for rests in (here, there):
+        await rests.exchange(shelf, NOW + 21)
+    assert (here.refused(), there.refused()) == (frozenset(), frozenset())
+    assert max(there.until("m", at) for at in (0, 1)) <= NOW + 20.0

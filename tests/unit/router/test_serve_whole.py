@@ -156,6 +156,24 @@ async def test_when_all_endpoints_only_rest_the_request_waits_inside_its_deadlin
     assert (await waiting).headers["x-pointsman-model"] == "a"
 
 
+@pytest.mark.parametrize("fallback", ["phrase", "none"])
+async def test_nobody_waits_for_the_end_of_a_refusal(fallback: str) -> None:
+    world = World({"a": [down(Fault.FORBIDDEN), Says()]}, names=("a",), spares=(), deadline_s=400.0)
+    headers = {} if fallback == "phrase" else {"x-pointsman-fallback": "none"}
+    await world.ask(headers=headers)
+    answer = await asyncio.wait_for(world.ask(headers=headers), 5)
+    assert (answer.status_code, world.asked) == (200 if fallback == "phrase" else 503, ["a"])
+
+
+async def test_a_long_pause_is_not_waited_for_where_a_phrase_answers() -> None:
+    world = World(
+        {"a": [down(Fault.RATE_LIMITED, retry_after_s=60.0), Says()]}, names=("a",), spares=(), deadline_s=400.0
+    )
+    await world.ask()
+    answer = await asyncio.wait_for(world.ask(), 5)
+    assert (answer.headers["x-pointsman-fallback"], world.asked) == ("phrase", ["a"])
+
+
 async def test_the_last_candidate_has_no_first_text_limit_of_its_own() -> None:
     world = World({n: [looped()] for n in ("a", "a2", "b")}, deadline_s=90.0)
     await world.ask()
