@@ -18,7 +18,9 @@ from detector.watch import Watch
 BLOCK = 512  # most characters passed over at a time: 16 checks; larger ones fail as a whole too often
 LEAST = 128  # fewest, before the engine itself goes on: 4 checks
 _PIECE = 256  # characters
-_LONGEST_WORD = 44  # copies inside a longer one may be a word stuck, at 48
+_LONGEST_WORD = 20
+"""Letters. Copies inside a longer one may be a word stuck, at 48; and a unit that ends in the word it begins with leaves one
+long word at each joint, so few trigrams that four copies of it are not seen yet: from 28 letters on."""
 _MARKS = 48  # a run of marks that is not ASCII
 _BLANKS = " " * 52  # of ASCII: beside a word of 44 letters, three copies make a block of 100
 _MARKS_ONLY = re.compile(r"[\W_]{48,}")

@@ -170,7 +170,7 @@ async def test_leaving_while_we_connect_ends_the_request(streamed: bool) -> None
 
 async def test_leaving_while_every_endpoint_rests_makes_no_call() -> None:
     async with raw_world({"a": Bytes(parts=[])}, names="a", timeouts=PATIENT) as (world, raw):
-        world.deps.rests.rest("a", 0, world.deps.clock.now_s() + 20)
+        world.deps.rests.rest("a", 0, world.deps.clock.now_s() + 4)
         client = Client(world)
         await within(5, lambda: not client._sent)
         await client.leave()

@@ -2,6 +2,7 @@
 
 import random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -78,6 +79,14 @@ def test_it_never_hides_what_the_engine_finds_in_the_corpora() -> None:
 @given(UNITS, UNITS, st.integers(1, 14), UNITS, st.sampled_from(["", " ", "\n", ", "]))
 def test_it_never_hides_a_built_loop(head: str, unit: str, times: int, tail: str, joint: str) -> None:
     agree(head + " " + (unit + joint) * times + tail)
+
+
+@pytest.mark.parametrize("letters", range(9, 24))
+def test_it_never_hides_a_unit_that_ends_in_the_word_it_begins_with(letters: int) -> None:
+    word = "".join(chr(97 + (at * 7 + letters) % 26) for at in range(letters))
+    for times in (3, 4, 5):
+        for before in range(0, 33, 8):
+            agree(f"{'x' * before} {f'{word} {word}' * times}{word}")
 
 
 def test_it_never_hides_a_random_loop_inside_a_healthy_reply() -> None:
