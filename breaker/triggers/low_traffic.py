@@ -55,9 +55,13 @@ def last_replies(series: Series, policy: BreakerPolicy) -> LastReplies:
 
 def low_traffic(view: View, policy: BreakerPolicy) -> Reading:
     """>= 25 % of the last 30 replies, k >= 10."""
-    last, line = last_replies(view, policy), policy.open_ratio
+    return of_the_last(Reason.LOW_TRAFFIC_30, last_replies(view, policy), policy.open_ratio, policy)
+
+
+def of_the_last(reason: Reason, last: LastReplies, line: float, policy: BreakerPolicy) -> Reading:
+    """L3 by the last replies, where minutes are too thin to judge."""
     return Reading(
-        reason=Reason.LOW_TRAFFIC_30,
+        reason=reason,
         level=Level.OPEN,
         value=last.ratio,
         line=line,
