@@ -16,6 +16,7 @@ from typing import Any
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.base import BaseTrigger
 
+from base.cancels import end
 from base.clock import Clock
 from breaker.ports import Lease, StoreUnavailable
 from monitor.alerts.alert import Alert, AlertKind, Severity
@@ -178,10 +179,7 @@ class Schedule:
             log.exception("job %s %s failed", job.name, run.slot)
             return f"{type(error).__name__}: {error}"[:500]
         finally:
-            for task in (work, limit):
-                task.cancel()
-                with contextlib.suppress(asyncio.CancelledError, Exception):
-                    await task
+            await end((work, limit))
         return ""
 
     async def _ended(self, job: Job, run: Run, error: str) -> None:
@@ -264,11 +262,7 @@ class Schedule:
         if self._alarms is not None:
             self._alarms.shutdown(wait=False)
             self._alarms = None
-        tasks = set(self._running.values())
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks, timeout=STUCK_S)
+        await end(self._running.values(), within_s=STUCK_S)
 
 
 class Alarm(BaseTrigger):  # type: ignore[misc]

@@ -15,6 +15,7 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from base.cancels import end
 from base.clock import Clock, SystemClock
 from base.ids import new_boot_id
 from breaker.gray_board import GrayBoard
@@ -60,8 +61,8 @@ from upstream.client import Upstream
 log = logging.getLogger("pointsman")
 KEYS_EVERY_S = 1.0
 """Real seconds: a revoked key is refused that soon on every replica."""
-CANCEL_TRIES = 10
-CANCEL_WAIT_S = 0.3
+ENDED_S = 3.0
+"""Real seconds for one job of the background to end; the process ends without it then."""
 
 
 class StartError(Exception):
@@ -282,16 +283,12 @@ def _background(stack: AsyncExitStack, job: Coroutine[Any, Any, None], name: str
     task = asyncio.create_task(job, name=name)
     task.add_done_callback(_tell_if_dead)
 
-    async def end() -> None:
-        # A client library that is cancelled while it waits may take the cancellation for its own time-out.
-        for _ in range(CANCEL_TRIES):
-            task.cancel()
-            await asyncio.wait({task}, timeout=CANCEL_WAIT_S)
-            if task.done():
-                return
-        log.error("background task %s does not end", name)
+    async def over() -> None:
+        await end((task,), within_s=ENDED_S)
+        if not task.done():
+            log.error("background task %s does not end", name)
 
-    stack.push_async_callback(end)
+    stack.push_async_callback(over)
 
 
 def _traces(stack: AsyncExitStack) -> Traces:

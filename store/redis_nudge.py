@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+from base.cancels import cancel_kept
 from base.clock import Clock
 from store.redis_link import FOREIGN
 
@@ -22,7 +23,7 @@ AGAIN_S = 1.0
 
 
 class Nudges:
-    """`run` until cancelled, in a task of its own; it must not be cancelled by anybody who goes on using its client."""
+    """`run` until cancelled, in a task of its own."""
 
     def __init__(self, client: Any, clock: Clock, nudged: Callable[[], None]) -> None:
         """`client` may be shared: a subscription takes a connection of its own from it. `nudged` must not wait."""
@@ -43,13 +44,16 @@ class Nudges:
             await self._clock.sleep(AGAIN_S / self._clock.real_s(1.0))
 
     async def _listen(self) -> None:
-        await self._client.ping()  # a cluster's client knows no node before its first question
+        with cancel_kept():
+            await self._client.ping()  # a cluster's client knows no node before its first question
         channel = self._client.pubsub()
         try:
-            await channel.subscribe(CHANNEL)
+            with cancel_kept():
+                await channel.subscribe(CHANNEL)
             silent = 0
             while silent < ANEW_AFTER:
-                said = await channel.get_message(timeout=HEARD_S)
+                with cancel_kept():
+                    said = await channel.get_message(timeout=HEARD_S)
                 silent = 0 if said else silent + 1
                 if said and said["type"] == "subscribe":
                     self.listening.set()

@@ -17,6 +17,7 @@ from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyErro
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.sql.dml import Insert
 
+from base.cancels import cancel_kept
 from breaker.ports import StoreUnavailable
 
 TIMEOUT_S = 5.0
@@ -68,9 +69,13 @@ class RowRefused(StoreUnavailable):
 
 @contextmanager
 def answered() -> Iterator[None]:
-    """Map what SQL or its driver raises inside the block to StoreUnavailable or, of those, RowRefused."""
+    """Map what SQL or its driver raises inside the block to StoreUnavailable or, of those, RowRefused.
+
+    A cancellation that the pool's waiting loses is raised all the same.
+    """
     try:
-        yield
+        with cancel_kept():
+            yield
     except FOREIGN as error:
         if _is_about_values(error):
             raise RowRefused(f"sql: {type(error).__name__}") from error

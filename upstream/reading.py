@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 
+from base.cancels import end
 from base.clock import Clock
 from base.faults import Fault
 from upstream.call import Timeouts
@@ -162,17 +163,17 @@ class Reading:
         """Let the upstream go: kept for the next call when its reply is complete (`whole`), else closed."""
         self._limits.close()
         task, self._task = self._task, None
-        if task is not None:
-            task.cancel()
-            with suppress(asyncio.CancelledError, *CAUGHT):
-                await task
-        elif whole and self._parts is not None:
-            with suppress(TimeoutError, *CAUGHT):
-                async with asyncio.timeout(LINGER_S):
-                    await anext(self._parts, None)
-        if self.reply is not None:
-            with suppress(*CAUGHT):
-                await self.reply.aclose()
+        try:
+            if task is not None:
+                await end((task,))
+            elif whole and self._parts is not None:
+                with suppress(TimeoutError, *CAUGHT):
+                    async with asyncio.timeout(LINGER_S):
+                        await anext(self._parts, None)
+        finally:
+            if self.reply is not None:
+                with suppress(*CAUGHT):
+                    await self.reply.aclose()
 
     async def _part(self) -> bytes | None:
         assert self._parts is not None
