@@ -85,7 +85,11 @@ def sso_routes(site: Site, provider: IdentityProvider) -> list[Route]:
         visit = visit_of(site, request)
         kept = site.sealer.opened_flow(request.cookies.get(FLOW_COOKIE, ""), site.real_now_s(), FLOW_S)
         state, code = request.query_params.get("state", ""), request.query_params.get("code", "")
-        if kept is None or not code or not secrets.compare_digest(state.encode(), kept[0].encode()):
+        if kept is None or not secrets.compare_digest(state.encode(), kept[0].encode()):
+            return visit.problem(403, "problem.sso_stale")
+        if refused := request.query_params.get("error", ""):
+            return visit.problem(403, "problem.sso_refused", text=refused[:100])
+        if not code:
             return visit.problem(403, "problem.sso_stale")
         flow = Flow(state=kept[0], nonce=kept[1], verifier=kept[2], next=kept[3])
         try:

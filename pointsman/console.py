@@ -25,6 +25,7 @@ from console.ports import KeyRing, KeyRow
 from console.render import environment
 from console.session import Sealer
 from console.site import Site
+from console.sso import IdentityProvider
 from console.switch_ports import Switches
 from console.watch_api import Watched
 from console.words import load as load_words
@@ -32,7 +33,6 @@ from pointsman.assemble import Service, StartError
 from pointsman.fleet import GuardedFleet, SqlAudit
 from pointsman.kept_reports import KeptReports
 from pointsman.network import Way
-from pointsman.oidc import OidcProvider
 from pointsman.phrases import SavedPhrases
 from pointsman.trial import HttpProber
 from store.redis_windows import RedisCounts
@@ -120,21 +120,17 @@ def operators_app(
     return build_console(site, desk, admin)
 
 
-def identities_of(service: Service) -> OidcProvider | None:
+def identities_of(service: Service) -> IdentityProvider | None:
     """The identity provider, if one is set. Raises StartError where the extra is missing."""
     settings = service.settings.console
     if settings.oidc is None:
         return None
     try:
-        back = f"{str(settings.url).rstrip('/')}{settings.prefix}/login/sso/back"
-        provider = OidcProvider(
-            settings.oidc,
-            back,
-            transport=Way(service.settings.network),
-            real_now_s=lambda: service.clock.real_s(service.clock.now_s()),
-        )
+        from pointsman.oidc import OidcProvider
     except ImportError as error:
-        raise StartError("console.oidc needs joserfc: pip install 'pointsman[oidc]'") from error
+        raise StartError("console.oidc needs Authlib: pip install 'pointsman[oidc]'") from error
+    back = f"{str(settings.url).rstrip('/')}{settings.prefix}/login/sso/back"
+    provider = OidcProvider(settings.oidc, back, Way(service.settings.network))
     service.stack.push_async_callback(provider.close)
     return provider
 

@@ -34,5 +34,5 @@ def set_up(level: str = "INFO") -> None:
     handler.setFormatter(JsonLines())
     handler.addFilter(_no_cancellation)
     logging.basicConfig(level=level, handlers=[handler], force=True)
-    for noisy in ("httpx", "httpcore", "apscheduler", "alembic", "uvicorn.error"):
+    for noisy in ("httpx", "httpx2", "httpcore", "apscheduler", "alembic", "uvicorn.error"):
         logging.getLogger(noisy).setLevel(max(logging.WARNING, logging.getLevelName(level)))

@@ -14,10 +14,10 @@ class Manner(StrEnum):
 
 
 class Proxy:
-    """`manner` may be changed at any time and holds for open connections too."""
+    """`manner` may be changed at any time and holds for open connections too; `target` for those opened later."""
 
     def __init__(self, port: int) -> None:
-        self._target = port
+        self.target = port
         self.manner = Manner.PASS
         self.delay_s = 0.2
         self.port = 0
@@ -39,7 +39,7 @@ class Proxy:
         if self.manner is Manner.REFUSE:
             writer.transport.abort()
             return
-        there, to_server = await asyncio.open_connection("127.0.0.1", self._target)
+        there, to_server = await asyncio.open_connection("127.0.0.1", self.target)
         self._writers |= {writer, to_server}
         try:
             await asyncio.gather(self._carry(reader, to_server, back=False), self._carry(there, writer, back=True))
