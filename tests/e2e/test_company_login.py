@@ -3,7 +3,6 @@
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import httpx
 import pytest
 
 from pointsman.demo.scripted import ScriptedUpstream
@@ -23,7 +22,6 @@ async def test_a_person_comes_in_by_the_company_and_acts_under_their_own_name(tm
         ScriptedUpstream() as upstream,
         IdentityProvider(host="localhost") as idp,
         proxy_to(0) as door,  # an address that is known before the service has one
-        httpx.AsyncClient(timeout=60) as client,
     ):
         base = f"http://127.0.0.1:{door.port}/ops"
         console = {"url": f"http://127.0.0.1:{door.port}", "prefix": "/ops", "oidc": idp.settings()}
@@ -40,9 +38,6 @@ async def test_a_person_comes_in_by_the_company_and_acts_under_their_own_name(tm
             await page.goto(f"{base}/audit")
             await page.wait_for_selector("tr:has-text('min.wang'):has-text('vendor says it is mended')")
             assert seen.errors == []
-            token = {"authorization": f"Bearer {ENV['POINTSMAN_ADMIN_TOKEN']}"}
-            acts = (await client.get(f"{service.urls[1]}/admin/audit", headers=token)).json()
-            assert "min.wang" in str(acts)
             idp.claims = {"groups": ["staff"]}
             await page.context.clear_cookies()
             await page.goto(f"{base}/login")

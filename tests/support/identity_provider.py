@@ -7,8 +7,8 @@ err: other claims, a strange key, no signature, lies about itself.
 import asyncio
 import base64
 import functools
-import hmac
 import hashlib
+import hmac
 import json
 import secrets
 import time
