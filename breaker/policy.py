@@ -4,12 +4,12 @@ In:  configuration.  Out: a frozen policy; unknown keys and contradictions refus
 Source of the numbers: BREAKER.md, by section. Ratios are 0..1, `_s` seconds, `_min` whole minutes.
 """
 
-import math
 from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 
-from breaker.window import KEPT_FAST_S, KEPT_MIN
+from breaker.contradictions import contradictions
 
 Ratio = Annotated[float, Field(gt=0, le=1)]
 Sample = Annotated[int, Field(ge=1, le=1_000_000)]
@@ -157,44 +157,11 @@ class BreakerPolicy(BaseModel):
     local_level_s: Seconds = 900.0  # how long a level decided while the store is gone stays in force
 
     @model_validator(mode="after")
-    def _can_be_reached(self) -> Self:
-        """What never could come true is a mistake: a rule that cannot fire, a model that cannot come back."""
-        if self.trend_buckets * self.trend_bucket_min > KEPT_MIN:
-            raise ValueError(f"breaker: trend_buckets x trend_bucket_min must not exceed the {KEPT_MIN} minutes kept")
-        if self.trend_score > self.trend_buckets * (self.trend_buckets - 1) // 2:
-            raise ValueError("breaker: trend_score is more than so many trend_buckets can reach")
-        if self.rolling_evaluations + self.rolling_window_min > KEPT_MIN:
-            raise ValueError(f"breaker: rolling_evaluations reach behind the {KEPT_MIN} minutes kept")
-        if self.reduce_clear_evaluations > KEPT_MIN:
-            raise ValueError(f"breaker: reduce_clear_evaluations must not exceed the {KEPT_MIN} minutes kept")
-        if max(self.stuck_window_s, self.burst_window_s, self.hard_window_s) > KEPT_FAST_S:
-            raise ValueError(f"breaker: stuck_, burst_ and hard_window_s must not exceed the {KEPT_FAST_S} s kept")
-        if self.low_traffic_requests >= self.low_traffic_per_min * self.low_traffic_age_min:
-            raise ValueError("breaker: low_traffic_requests do not fit into low_traffic_age_min at that rate")
-        clean = math.log((1 - self.probe_good_ratio) / (1 - self.probe_bad_ratio))
-        needed = math.ceil(math.log((1 - self.probe_false_fail) / self.probe_false_pass) / clean)
-        if self.probe_budget < max(needed, self.probe_hard_good):
-            raise ValueError(
-                f"breaker: probe_budget is too small to pass; {max(needed, self.probe_hard_good)} are needed"
-            )
-        if self.lease_s <= self.fast_s:
-            raise ValueError("breaker: lease_s must be longer than fast_s, or the evaluator loses its lease each time")
-        return self
-
-    @model_validator(mode="after")
-    def _lines_in_order(self) -> Self:
-        if not self.warn_clear_ratio < self.warn_ratio <= self.reduce_ratio <= self.open_ratio:
-            raise ValueError("breaker: lines must rise: warn_clear < warn <= reduce <= open")
-        if not self.reduce_clear_ratio < self.reduce_ratio:
-            raise ValueError("breaker: reduce_clear_ratio must lie under reduce_ratio")
-        if not self.soft_warn_clear_ratio < self.soft_warn_ratio <= self.soft_reduce_ratio <= self.soft_open_ratio:
-            raise ValueError("breaker: lines must rise: soft_warn_clear < soft_warn <= soft_reduce <= soft_open")
-        if not self.soft_reduce_clear_ratio < self.soft_reduce_ratio:
-            raise ValueError("breaker: soft_reduce_clear_ratio must lie under soft_reduce_ratio")
-        if not self.json_warn_clear_ratio < self.json_warn_ratio:
-            raise ValueError("breaker: json_warn_clear_ratio must lie under json_warn_ratio")
-        if not self.hard_reduce_ratio <= self.hard_open_ratio:
-            raise ValueError("breaker: hard_reduce_ratio must not exceed hard_open_ratio")
-        if not self.probe_good_ratio < self.probe_bad_ratio:
-            raise ValueError("breaker: probe_good_ratio must lie under probe_bad_ratio")
+    def _hold_together(self) -> Self:
+        """Every contradiction at once; `found` leads to each by its field."""
+        if found := contradictions(self):
+            parts = [(one.fields, one.told(self)) for one in found]
+            told = "; ".join(f"{fields[0]}: {words}" for fields, words in parts)
+            # Braces of a value would be taken for places of the template.
+            raise PydanticCustomError("contradictions", "{told}", {"told": told, "found": parts})
         return self

@@ -37,6 +37,14 @@ def forgiven(open_count: int, healthy_s: float, policy: BreakerPolicy) -> int:
     return max(0, open_count - int(healthy_s // policy.forgive_s))
 
 
+def passes_after(bad: int, policy: BreakerPolicy) -> int:
+    """How many probes it takes to pass when `bad` of them are bad: 13, 21, 29 by the defaults. For people; see `judge_probes`."""
+    good_ratio, bad_ratio = policy.probe_good_ratio, policy.probe_bad_ratio
+    passes = math.log(policy.probe_false_pass / (1.0 - policy.probe_false_fail))
+    step_clean, step_bad = math.log((1.0 - bad_ratio) / (1.0 - good_ratio)), math.log(bad_ratio / good_ratio)
+    return bad + math.ceil((passes - bad * step_bad) / step_clean)
+
+
 def judge_probes(results: Iterable[bool], *, hard: bool, policy: BreakerPolicy) -> ProbeVerdict | None:
     """Sequential test (Wald 1945) of 5 % bad against 25 %, errors 5 %/5 %; None: go on probing.
 

@@ -203,7 +203,7 @@ def _probe(stage: _Stage, model: str, now_s: float) -> ProbeTally:
 
 def _step(minute: int, explanation: Explanation, share: float) -> Step:
     here = explanation.snapshot
-    readings = {rule.reading.reason: rule.reading for rule in explanation.rules}
+    readings = {reading.reason: reading for reading in explanation.rules}
     first, second, third = (
         reading.value if (reading := readings.get(reason)) is not None and reading.n >= reading.minimum else None
         for reason in LINES

@@ -22,6 +22,8 @@ from breaker.snapshot import Snapshot, Transition
 from console.access import Identity
 from console.gatekeeper import AdminError, Gate, actor_of
 from console.ports import Audit, Fleet, History
+from console.why import rule_line, told
+from console.words import Words, load, preferred
 
 FORCED_MINUTES = 60.0
 
@@ -66,10 +68,12 @@ def add_error_shapes(app: FastAPI) -> None:
 def admin_routes(fleet: Fleet, audit: Audit, history: History, gate: Gate) -> APIRouter:
     """Return the routes below /admin."""
     routes = APIRouter(prefix="/admin", dependencies=[Depends(gate.viewer)])
+    languages = load()
 
     @routes.get("/models")
-    async def models() -> dict[str, Any]:
-        rows = [await _row(fleet, model) for model in fleet.models]
+    async def models(request: Request) -> dict[str, Any]:
+        words = languages[preferred(request.headers.get("accept-language", ""))]
+        rows = [await _row(fleet, model, words) for model in fleet.models]
         return {"models": rows, "store_down": fleet.store_down(), "now": fleet.now_s()}
 
     # A model's name may hold a slash (vendor/model).
@@ -116,37 +120,37 @@ async def _done(act: Any) -> Snapshot:
     return moved
 
 
-async def _row(fleet: Fleet, model: str) -> dict[str, Any]:
+async def _row(fleet: Fleet, model: str, words: Words) -> dict[str, Any]:
     try:
         explained = await fleet.explain(model)
     except StoreUnavailable:
         return _snapshot(fleet.snapshot(model)) | {"rules": [], "next": [], "unknown": True, **_shares(fleet, model)}
-    return _snapshot(fleet.snapshot(model)) | _explained(explained) | _shares(fleet, model)
+    return _snapshot(fleet.snapshot(model)) | _explained(explained, words) | _shares(fleet, model)
 
 
 def _shares(fleet: Fleet, model: str) -> dict[str, Any]:
     return {"shares": [asdict(share) for share in fleet.shares(model)]}
 
 
-def _explained(explained: Explanation) -> dict[str, Any]:
+def _explained(explained: Explanation, words: Words) -> dict[str, Any]:
     rules = [
         {
-            "rule": now.reading.reason.value,
-            "level": now.reading.level.value,
-            "value": now.reading.value,
-            "line": now.reading.line,
-            "n": now.reading.n,
-            "minimum": now.reading.minimum,
-            "known": now.reading.known,
-            "fired": now.reading.fired,
-            "numbers": dict(now.reading.numbers),
-            "words": now.words,
+            "rule": reading.reason.value,
+            "level": reading.level.value,
+            "value": reading.value,
+            "line": reading.line,
+            "n": reading.n,
+            "minimum": reading.minimum,
+            "known": reading.known,
+            "fired": reading.fired,
+            "numbers": dict(reading.numbers),
+            "words": rule_line(reading, words).words,
         }
-        for now in explained.rules
+        for reading in explained.rules
     ]
     return {
         "rules": rules,
-        "next": list(explained.next_words),
+        "next": told(explained, words),
         "unknown": explained.unknown,
         "probes_wanted": explained.probes_wanted,
     }

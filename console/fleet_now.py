@@ -87,11 +87,7 @@ def row_of(
 ) -> Row:
     """Figures of one model; without an explanation (the store is gone) rates are unknown."""
     last = last_complete_minute(now_s, grace_s)
-    first_rule = (
-        next((r.reading for r in explanation.rules if r.reading.reason is Reason.RATIO_10M), None)
-        if explanation
-        else None
-    )
+    first_rule = next((r for r in explanation.rules if r.reason is Reason.RATIO_10M), None) if explanation else None
     numbers = dict(first_rule.numbers) if first_rule else {}
     return Row(
         known_as=known,

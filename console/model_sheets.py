@@ -49,7 +49,7 @@ def _loop(one: Loop) -> Sequence[object]:
 def rules(row: Row) -> Sheet:
     """Every rule as it reads now."""
     names = ("reason", "level", "value", "line", "n", "minimum", "known", "fired")
-    readings = [rule.reading for rule in row.explanation.rules] if row.explanation else []
+    readings = row.explanation.rules if row.explanation else []
     return records(readings, *names)
 
 

@@ -1,4 +1,4 @@
-"""Why a model stands where it stands and what would move it, in words, Chinese and English.
+"""Why a model stands where it stands and what would move it, in words, Chinese and English: for pages, JSON and terminals.
 
 In:  readings and explanations of the breaker.  Out: one line each; the wording is in the locale files.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from breaker.explain import RATIO_RULES, Explanation
 from breaker.levels import Level, Mode, Reason
 from breaker.policy import BreakerPolicy
-from breaker.recovery import is_hard
+from breaker.recovery import is_hard, passes_after
 from breaker.snapshot import Snapshot
 from breaker.triggers import Reading
 from console.render import pct
@@ -68,11 +68,25 @@ def reasons(here: Snapshot, t: Words) -> str:
 def next_lines(
     here: Snapshot, explained: Explanation | None, policy: BreakerPolicy, now_s: float, t: Words
 ) -> list[str]:
-    """What happens next, soonest first; at most three lines."""
+    """What happens next, soonest first; at most four lines."""
     if here.mode in (Mode.FORCED_OPEN, Mode.FORCED_NORMAL):
         left = duration(t, here.mode_until - now_s)
         return [t(f"next.{here.mode}", left=left) if here.mode_until else t("next.forced_for_good")]
-    return list(_next(here, explained, policy, now_s, t))
+    return [*_next(here, explained, policy, now_s, t), *_mixed(explained, t)]
+
+
+def told(explained: Explanation, t: Words) -> list[str]:
+    """All that can move it, a line each: what happens next, then every rule that would take it higher."""
+    above = [line for line in why_not(explained, t) if line.state != "none"]
+    return [
+        *next_lines(explained.snapshot, explained, explained.policy, explained.at, t),
+        *(t("next.up", level=t(f"level.{line.level}"), rule=line.words) for line in above),
+    ]
+
+
+def _mixed(explained: Explanation | None, t: Words) -> Iterator[str]:
+    if explained is not None and len(explained.detectors) > 1:
+        yield t("next.mixed", versions=t("join").join(explained.detectors))
 
 
 def _next(
@@ -85,8 +99,9 @@ def _next(
             yield _probing(here, explained, policy, now_s, t)
         case Level.REDUCED:
             dwell = here.since + policy.reduce_dwell_s - now_s
-            values = {"line": pct(policy.reduce_clear_ratio), "wanted": policy.reduce_clear_evaluations}
             row = explained.clear_row if explained else 0
+            values = {"line": pct(policy.reduce_clear_ratio), "wanted": policy.reduce_clear_evaluations}
+            values |= {"soft": pct(policy.soft_reduce_clear_ratio)}
             yield (
                 t("next.reduced_watched", left=duration(t, dwell), row=row, **values)
                 if dwell > 0
@@ -95,7 +110,8 @@ def _next(
             yield t("next.up_open", line=pct(policy.open_ratio, 0))
         case Level.WARN:
             row = explained.clear_row if explained else 0
-            yield t("next.warn", line=pct(policy.warn_clear_ratio), wanted=policy.warn_clear_min, row=row)
+            line, soft = pct(policy.warn_clear_ratio), pct(policy.soft_warn_clear_ratio)
+            yield t("next.warn", line=line, soft=soft, wanted=policy.warn_clear_min, row=row)
             yield t("next.up_reduced", line=pct(policy.reduce_ratio, 0))
         case _:
             yield _healthy(explained, policy, t)
@@ -117,13 +133,14 @@ def _probing(here: Snapshot, explained: Explanation | None, policy: BreakerPolic
     left = duration(t, here.until - now_s)
     if is_hard(here.cause):
         return t("next.probing_hard", good=good, bad=len(done) - good, wanted=policy.probe_hard_good, left=left)
-    return t("next.probing", good=good, bad=len(done) - good, left=left)
+    clean, one, two = (passes_after(bad, policy) for bad in range(3))
+    return t("next.probing", good=good, bad=len(done) - good, left=left, clean=clean, one=one, two=two)
 
 
 def why_not(explained: Explanation, t: Words) -> list[RuleLine]:
     """The rules that would take the model higher and do not: the answer to "why was it not taken off?"."""
     return [
-        rule_line(now.reading, t)
-        for now in explained.rules
-        if not now.reading.fired and now.reading.level.severity > explained.snapshot.level.severity
+        rule_line(reading, t)
+        for reading in explained.rules
+        if not reading.fired and reading.level.severity > explained.snapshot.level.severity
     ]

@@ -16,7 +16,7 @@ from breaker.policy import BreakerPolicy
 from detector.policy import GatePolicy
 from monitor.replay.records import BadLine, Stored, read_lines
 from monitor.replay.rules import Rules
-from pointsman.mistakes import mistake
+from pointsman.mistakes import mistakes_in
 from pointsman.settings import Part, ProfileSettings, Settings, SettingsError, load
 from pointsman.yaml_lines import Mistake, read
 
@@ -53,7 +53,7 @@ def read_rules(file: File, environment: Mapping[str, str]) -> Rules:
     try:
         other = OtherRules.model_validate(data)
     except ValidationError as error:
-        found = [mistake(dict(e), lines, OtherRules) for e in error.errors(include_url=False)]
+        found = mistakes_in(map(dict, error.errors(include_url=False)), lines, OtherRules)
         raise SettingsError(found, str(file)) from None
     return Rules(
         gate=other.gate,

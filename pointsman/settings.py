@@ -37,7 +37,7 @@ from pointsman.alert_settings import (
     alert_contradictions,
 )
 from pointsman.mending import mended
-from pointsman.mistakes import hint, mistake
+from pointsman.mistakes import hint, mistakes_in
 from pointsman.network import NetworkSettings
 from pointsman.settings_console import ConsoleSettings
 from pointsman.yaml_lines import Lines, Mistake, Path, SettingsError, dotted, read
@@ -278,7 +278,7 @@ def _validated(data: dict[str, Any], lines: Lines) -> tuple[Settings | None, lis
         except ValidationError as error:
             found = error.errors(include_url=False)
         named = {m.where for m in mistakes}
-        fresh = [mistake(dict(e), lines, Settings) for e in found]
+        fresh = mistakes_in(map(dict, found), lines, Settings)
         # What mending took out with a wrong value in it is not missing from the file.
         mistakes += [m for m in fresh if not any(_is_at(known, m.where) for known in named)]
         data = copy.deepcopy(data)

@@ -43,6 +43,10 @@ class Lines:
 
     by_path: Mapping[Path, int]
 
+    def stands(self, path: Path) -> bool:
+        """Whether the file says something at `path`."""
+        return path in self.by_path
+
     def of(self, path: Path) -> int:
         """The line of `path`, else of the nearest thing around it that is in the file."""
         while path and path not in self.by_path:

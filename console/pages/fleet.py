@@ -94,7 +94,7 @@ def _sheet(rows: Sequence[Row], visit: Visit) -> Sheet:
 
 def why_of(row: Row, visit: Visit) -> str:
     """Its strongest reason in one line: the rule that fires now, else what moved it last."""
-    fired = [now.reading for now in row.explanation.rules if now.reading.fired] if row.explanation else []
+    fired = [reading for reading in row.explanation.rules if reading.fired] if row.explanation else []
     if fired and row.snapshot.mode.value == "auto":
         return rule_line(max(fired, key=lambda reading: reading.level.severity), visit.words).words
     if row.forced:

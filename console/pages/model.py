@@ -99,7 +99,7 @@ class ModelPages:
             "lines": lines_of(yard.policy),
             "why": why_of(row, visit),
             "next": next_lines(row.snapshot, explained, yard.policy, now_s, visit.words),
-            "rules": [rule_line(rule.reading, visit.words) for rule in explained.rules] if explained else [],
+            "rules": [rule_line(reading, visit.words) for reading in explained.rules] if explained else [],
             "why_not": why_not(explained, visit.words) if explained else [],
             "store_down": yard.store_down(),
         }

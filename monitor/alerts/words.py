@@ -6,11 +6,16 @@ A name that is not listed here is said as it is: it is the word in logs, metrics
 from collections.abc import Mapping
 from typing import Any
 
-from breaker.explain import LEVEL_NAMES, NAMES
 from monitor.alerts.channel import Language
 
 LEVELS: Mapping[Language, Mapping[str, str]] = {
-    "zh": {level.value: name for level, name in LEVEL_NAMES.items()},
+    "zh": {
+        "healthy": "健康",
+        "warn": "L1 预警",
+        "reduced": "L2 降权",
+        "open": "L3 熔断",
+        "recovering": "恢复探测",
+    },
     "en": {
         "healthy": "healthy",
         "warn": "L1 warn",
@@ -21,7 +26,20 @@ LEVELS: Mapping[Language, Mapping[str, str]] = {
 }
 REASONS: Mapping[Language, Mapping[str, str]] = {
     "zh": {
-        **{reason.value: name for reason, name in NAMES.items()},
+        "ratio_10m": "10 分钟复读率",
+        "ratio_30m": "30 分钟复读率",
+        "rolling_15m": "持续 15 分钟复读率",
+        "low_traffic_30": "低流量：最近 30 次复读率",
+        "soft_failures": "无效回复占比（空、乱码、非 JSON）",
+        "unreadable_json": "JSON 无法解析率",
+        "trend": "循环错误持续上升",
+        "stuck_streams": "流卡死",
+        "burst": "同一指纹爆发",
+        "hard_failures": "30 秒硬故障率",
+        "hard_in_a_row": "连续硬故障",
+        "nightly": "夜间评测相对基线",
+        "scene": "场景环比",
+        "complaints": "投诉爆发",
         "cleared": "已回落到解除线以下",
         "cooled_down": "冷却结束",
         "probes_passed": "探测通过",

@@ -26,12 +26,14 @@ def tell(as_json: bool, told: Any, shown: Callable[[], object]) -> None:
         shown()
 
 
-def asked(method: str, url: str, path: str, token: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-    """What the service answered. Tells why not and exits: 2 without a token, 1 for a refusal or no answer."""
+def asked(
+    method: str, url: str, path: str, token: str, body: dict[str, Any] | None = None, *, language: str = ""
+) -> dict[str, Any]:
+    """What the service answered, its sentences in `language`. Tells why not and exits: 2 without a token, 1 for a refusal or no answer."""
     if not (token := token or os.environ.get(VARIABLE, "")):
         typer.echo(f"pointsman: an admin token is needed: --token or {VARIABLE}", err=True)
         raise typer.Exit(2)
-    headers = {"authorization": f"Bearer {token}"}
+    headers = {"authorization": f"Bearer {token}"} | ({"accept-language": language} if language else {})
     try:
         answer = httpx.request(method, f"{url.rstrip('/')}{path}", headers=headers, json=body, timeout=TIMEOUT_S)
         told: Any = answer.json()

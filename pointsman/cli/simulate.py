@@ -13,10 +13,15 @@ import yaml
 from pydantic import ValidationError
 
 from breaker.levels import Level
+from breaker.policy import BreakerPolicy
 from breaker.scenario import Scenario, minute_of
 from breaker.simulation import Run, ScenarioError, Step, run
 from breaker.story import as_expected, told_plainly
-from pointsman.mistakes import mistake
+from console.why import told
+from console.words import Words, load
+from pointsman.cli.words import LanguageOption
+from pointsman.cli.words import language as language_of
+from pointsman.mistakes import hint, mistakes_in
 from pointsman.yaml_lines import Mistake, SettingsError, read
 
 BAD_INPUT = 2
@@ -35,8 +40,10 @@ def simulate(
     file: Annotated[Path, typer.Argument(help="A scenario file; tests/scenarios/ holds many.")],
     changes: Annotated[list[str] | None, typer.Option("--set", help="name=value of the breaker's policy.")] = None,
     every: Annotated[int, typer.Option(min=1, help="Print one line per so many minutes, and each change.")] = 1,
+    language: str = LanguageOption,
 ) -> None:
     """Play a scenario and print its timeline: the ratios against the three lines, the level and the share."""
+    words = load()[language_of(language)]
     try:
         scenario = read_scenario(file)
         played = run(scenario, dict(_change(text) for text in changes or ()))
@@ -56,7 +63,7 @@ def simulate(
             typer.echo(f"\n{model}")
         for line in timeline(played, model, every):
             typer.echo(line)
-    for line in _told(scenario, played):
+    for line in _told(scenario, played, words):
         typer.echo(line)
     # With other lines than the file's own, its expectation says nothing.
     if changes or scenario.expect is None or told_plainly(scenario, played.told) == as_expected(scenario):
@@ -81,7 +88,7 @@ def timeline(played: Run, model: str, every: int = 1) -> Iterator[str]:
         before = step.level
 
 
-def _told(scenario: Scenario, played: Run) -> Iterator[str]:
+def _told(scenario: Scenario, played: Run, words: Words) -> Iterator[str]:
     """The transitions, the conditions, and what each model waits for."""
     several = len(scenario.models) > 1
     yield ""
@@ -96,7 +103,7 @@ def _told(scenario: Scenario, played: Run) -> Iterator[str]:
         yield f"{kind}: minutes {', '.join(spans)}"
     for model in scenario.models:
         who = f"{model}: " if several else ""
-        yield from (f"next: {who}{words}" for words in played.models[model].explanation.next_words)
+        yield from (f"next: {who}{line}" for line in told(played.models[model].explanation, words))
 
 
 def _line(step: Step, marks: set[int]) -> str:
@@ -121,7 +128,7 @@ def read_scenario(file: Path) -> Scenario:
     try:
         return Scenario.model_validate(data)
     except ValidationError as error:
-        found = [mistake(dict(e), lines, Scenario) for e in error.errors(include_url=False)]
+        found = mistakes_in(map(dict, error.errors(include_url=False)), lines, Scenario)
         raise SettingsError(found, str(file)) from None
 
 
@@ -129,6 +136,8 @@ def _change(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals:
         raise ScenarioError(f"--set {text}: write name=value")
+    if name not in BreakerPolicy.model_fields:
+        raise ScenarioError(f"--set {text}: unknown name {name!r}{hint(name, BreakerPolicy.model_fields)}")
     try:
         return name, yaml.safe_load(value)
     except yaml.YAMLError as error:

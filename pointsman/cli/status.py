@@ -19,10 +19,11 @@ def status(
     url: str = UrlOption,
     model: str = typer.Option("", "--why", help="Tell each rule of this model instead."),
     token: str = TokenOption,
+    language: str = words.LanguageOption,
     as_json: bool = typer.Option(False, "--json", help="As JSON, ratios 0..1, moments in seconds since the epoch."),
 ) -> None:
     """Show level, mode, shares and the 10-minute rate. Exit 1: the service did not tell."""
-    told = asked("GET", url, "/admin/models", token)
+    told = asked("GET", url, "/admin/models", token, language=words.language(language))
     if model:
         _tell_rules(told, model)
     elif as_json:

@@ -1,17 +1,37 @@
-"""What a terminal says in the place of the admin JSON's words: the console's English, so that both call one thing the same.
+"""What a terminal says in the place of the admin JSON's words: the console's, so that both call one thing the same.
 
-`--json` goes on handing out the words themselves.
+Tables are English; sentences about a model come in the reader's language: the one asked for, else the terminal's
+(`LC_ALL`, `LC_MESSAGES`, `LANG`), else English. `--json` goes on handing out the words themselves.
 """
 
+import os
 import time
 from functools import cache
 
-from console.words import Words, duration, load
+import typer
+
+from console.words import LANGUAGES, Words, duration, load
+
+LanguageOption: str = typer.Option(
+    "", "--language", "--lang", help="Of the sentences: zh or en; else the terminal's (LANG), else en."
+)
 
 
 @cache
 def words() -> Words:
     return load()["en"]
+
+
+def language(asked: str = "") -> str:
+    """`asked`, else the terminal's own. Tells and exits (2) when nothing is written in the one asked for."""
+    if asked:
+        if asked not in LANGUAGES:
+            typer.echo(f"pointsman: --language {asked}: one of {', '.join(LANGUAGES)}", err=True)
+            raise typer.Exit(2)
+        return asked
+    # The first that is set decides, as everywhere: LC_ALL=C silences a LANG of zh_CN.
+    set_to = next((value for name in ("LC_ALL", "LC_MESSAGES", "LANG") if (value := os.environ.get(name))), "")
+    return "zh" if set_to.lower().startswith("zh") else "en"
 
 
 def level(word: str) -> str:

@@ -224,8 +224,9 @@ async def test_the_explanation_names_every_rule_and_the_next_change() -> None:
         explanation = await guard.explain("m")
     assert explanation.unknown
     assert explanation.probes_wanted
-    assert explanation.rules[0].words == "10 分钟复读率：33.3%，线 ≥ 8.0%，样本 15/30，样本不足（→ L1 预警）"
-    assert any(words.startswith("升到L3 熔断") for words in explanation.next_words)
+    first = explanation.rules[0]
+    assert (first.reason, first.level, first.n, first.minimum) == (Reason.RATIO_10M, Level.WARN, 15, 30)
+    assert (first.value, first.line, first.known, first.fired) == (pytest.approx(1 / 3), 0.08, False, False)
 
 
 async def test_closing_writes_the_last_counts_and_frees_the_lease() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from breaker.levels import Reason
 from breaker.policy import BreakerPolicy
-from breaker.recovery import ProbeVerdict, cooldown_s, forgiven, is_hard, judge_probes
+from breaker.recovery import ProbeVerdict, cooldown_s, forgiven, is_hard, judge_probes, passes_after
 
 POLICY = BreakerPolicy()
 
@@ -18,6 +18,7 @@ def test_probes_pass_after_exactly_the_promised_number(bad_first: int, passes_at
     results = [index not in {5 * (i + 1) for i in range(bad_first)} for index in range(passes_at)]
     assert judge_probes(results[:-1], hard=False, policy=POLICY) is None
     assert judge_probes(results, hard=False, policy=POLICY) is ProbeVerdict.PASSED
+    assert passes_after(bad_first, POLICY) == passes_at
 
 
 @pytest.mark.parametrize("results", ["bb", "cbccbccb", "bcb"])

@@ -107,6 +107,7 @@ async def test_a_model_says_where_it_stands_and_what_moves_it_next() -> None:
     assert row["model"] == "acme/large"
     assert row["level"] == "healthy"
     assert row["rules"] and row["next"]
+    assert any("样本" in words for words in row["next"]), "Chinese unless the reader asks for English"
     assert row["shares"] == [{"route": "default", "configured": 1.0, "effective": 1.0}]
 
 
@@ -213,3 +214,10 @@ async def test_a_body_that_is_no_json_object_is_told_plainly(body: bytes) -> Non
         answer = await client.post("/admin/models/acme/large/reset", content=body, headers=headers)
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_json")
     assert answer.json()["error"]["message"] == "the body must be a JSON object, sent as application/json"
+
+
+async def test_sentences_about_a_model_come_in_the_language_asked_for() -> None:
+    async with client_of(World()) as client:
+        (row,) = (await client.get("/admin/models", headers={"accept-language": "en"})).json()["models"]
+    assert any("Too few replies" in words for words in row["next"])
+    assert row["rules"][0]["words"] == "Repeats over 10 minutes: too few to tell (0 of 30)"

@@ -31,7 +31,8 @@ def test_every_thins_the_lines_out_but_keeps_the_changes() -> None:
 def test_other_lines_can_be_tried() -> None:
     shown = RUN.invoke(app, ["simulate", "--set", "open_ratio=0.9", ESCALATION])
     assert shown.exit_code == 0
-    assert "L3 open" not in shown.stdout
+    assert "→ open:" not in shown.stdout
+    assert "L3 open       0%" not in shown.stdout
 
 
 def test_exit_code_tells_that_the_file_expected_something_else(tmp_path: Path) -> None:
@@ -79,3 +80,42 @@ def test_change_without_a_value_and_a_missing_file_are_bad_input(tmp_path: Path)
         assert shown.exit_code == 2
         assert "open_rati" in shown.stderr
     assert RUN.invoke(app, ["simulate", str(tmp_path / "none.yaml")]).exit_code == 2
+
+
+def test_a_change_of_a_name_that_is_not_there_says_what_was_probably_meant() -> None:
+    shown = RUN.invoke(app, ["simulate", "--set", "open_ration=0.3", ESCALATION])
+    assert shown.exit_code == 2
+    assert "unknown name 'open_ration'; did you mean 'open_ratio'?" in shown.stderr
+
+
+def test_changes_that_contradict_each_other_are_all_told() -> None:
+    shown = RUN.invoke(app, ["simulate", "--set", "open_ratio=0.1", "--set", "lease_s=0.5", ESCALATION])
+    assert shown.exit_code == 2
+    assert "must hold reduce_ratio <= open_ratio; open_ratio is 0.1 (default 0.25)" in shown.stderr
+    assert "must hold fast_s < lease_s; lease_s is 0.5 (default 5)" in shown.stderr
+
+
+@pytest.mark.parametrize(
+    ("more", "terminal", "words"),
+    [
+        pytest.param([], {"LANG": "C.UTF-8"}, "next: Probes begin in", id="english unless said"),
+        pytest.param([], {"LANG": "zh_CN.UTF-8"}, "后开始探测", id="the terminal's"),
+        pytest.param([], {"LANG": "zh_CN.UTF-8", "LC_ALL": "en_US.UTF-8"}, "next: Probes begin in", id="LC_ALL first"),
+        pytest.param(["--lang", "en"], {"LANG": "zh_CN.UTF-8"}, "next: Probes begin in", id="asked for"),
+        pytest.param(["--language", "zh"], {"LANG": "en_GB.UTF-8"}, "后开始探测", id="asked for, in Chinese"),
+    ],
+)
+def test_what_comes_next_is_told_in_the_readers_language(
+    monkeypatch: pytest.MonkeyPatch, more: list[str], terminal: dict[str, str], words: str
+) -> None:
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    shown = RUN.invoke(app, ["simulate", *more, ESCALATION], env=terminal)
+    assert shown.exit_code == 0
+    assert words in shown.stdout
+
+
+def test_a_language_nothing_is_written_in_is_refused() -> None:
+    shown = RUN.invoke(app, ["simulate", "--lang", "de", ESCALATION])
+    assert shown.exit_code == 2
+    assert "--language de: one of zh, en" in shown.stderr

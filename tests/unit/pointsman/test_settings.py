@@ -56,7 +56,7 @@ def test_it_listens_on_this_machine_only_unless_told() -> None:
         pytest.param(GOOD.replace("when_down", "when_dwon"), "line 10: routes.chat.when_dwon: unknown key; did you mean 'when_down'?", id="unknown key"),
         pytest.param(GOOD.replace("base_url: \"http://127.0.0.1:2", "base_uri: \"http://127.0.0.1:2"), "line 7: models.b.endpoints[0].base_uri: unknown key; did you mean 'base_url'?", id="unknown key in a list"),
         pytest.param(GOOD + "breaker: {warn_rato: 0.1}\n", "line 14: breaker.warn_rato: unknown key; did you mean 'warn_ratio'?", id="a room's own policy"),
-        pytest.param(GOOD + "breaker:\n  warn_ratio: 0.5\n", "line 14: breaker: lines must rise", id="contradiction inside a policy"),
+        pytest.param(GOOD + "breaker:\n  warn_ratio: 0.5\n", "line 15: breaker.warn_ratio: must hold warn_ratio <= reduce_ratio; warn_ratio is 0.5 (default 0.08), reduce_ratio is 0.15 by default", id="contradiction inside a policy"),
         pytest.param(GOOD.replace("{model: b,", "{model: bb,"), "line 13: routes.chat.candidates[1].model: no model named 'bb'; did you mean 'b'?", id="unknown model"),
         pytest.param(GOOD.replace("{model: b,", "{model: a,"), "'a' is listed twice", id="model twice"),
         pytest.param(GOOD.replace("${KEY}", "${NOT_THERE}"), "line 4: models.a.endpoints[0].api_key: environment variable NOT_THERE is not set", id="secret not set"),
@@ -142,7 +142,7 @@ drain_s: 601
     assert told["routes.qa.candidates"] == "needs 1 entry or more"
     assert told["routes.copy"] == "no candidate has a weight above 0"
     assert told["data_dir"] == "must be the path of a file or folder"
-    assert told["drain_s"] == "must be 600 or less"
+    assert told["drain_s"] == "must be 600 or less; it is 601 (default 30)"
 
 
 def test_the_console_is_on_the_clients_address_only_below_a_path_of_its_own() -> None:
@@ -166,3 +166,22 @@ routes:
         "models.a.endpoints[0].base_url",
         "models.b.endpoints[0].base_url",
     ]
+
+
+def test_all_contradictions_of_the_breaker_are_told_at_once_each_at_its_line() -> None:
+    text = (
+        GOOD + "breaker:\n  warn_ratio: 0.5\n  open_ratio: 25\n  trend_score: 60\n  probe_budget: 5\n  lease_s: 0.5\n"
+    )
+    told = mistakes(text)
+    assert "line 15: breaker.warn_ratio: must hold warn_ratio <= reduce_ratio" in told
+    assert "line 16: breaker.open_ratio: must be 1 or less; it is 25 (default 0.25)" in told
+    assert "line 17: breaker.trend_score: must not be above 15" in told and "trend_score is 60 (default 11)" in told
+    assert "line 18: breaker.probe_budget: must be 13 or more" in told
+    assert "line 19: breaker.lease_s: must hold fast_s < lease_s; lease_s is 0.5 (default 5)" in told
+    assert told.count("line ") == 5
+
+
+def test_a_contradiction_stands_at_the_line_that_the_file_sets() -> None:
+    told = mistakes(GOOD + "breaker:\n  # strict\n  reduce_ratio: 0.05\n")
+    lines = told.splitlines()
+    assert len(lines) == 2 and all("line 16: breaker.reduce_ratio: must hold" in line for line in lines)

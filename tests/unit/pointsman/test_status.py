@@ -64,6 +64,22 @@ def test_why_tells_what_the_next_change_waits_for(monkeypatch: pytest.MonkeyPatc
     assert asked(monkeypatch, answer, "--why", "beta")[0] == 1
 
 
+@pytest.mark.parametrize(("more", "wanted"), [((), "en"), (("--lang", "zh"), "zh")])
+def test_it_asks_for_sentences_in_the_readers_language(
+    monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...], wanted: str
+) -> None:
+    sent: list[dict[str, str]] = []
+
+    def request(method: str, url: str, *, headers: dict[str, str], **_: Any) -> httpx.Response:
+        sent.append(headers)
+        return httpx.Response(200, json={"models": [ROW], "store_down": False, "now": 0})
+
+    monkeypatch.setattr(module.httpx, "request", request)
+    env = {"POINTSMAN_ADMIN_TOKEN": "pma-test", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
+    assert CliRunner().invoke(app, ["status", "--why", "alpha", *more], env=env).exit_code == 0
+    assert sent[0]["accept-language"] == wanted
+
+
 def test_a_wrong_token_is_told_and_exits_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
     refused = httpx.Response(401, json={"error": {"message": "send an admin token"}})
     code, out = asked(monkeypatch, refused)
