@@ -28,6 +28,7 @@ from monitor.counts import MonitorCounts
 from pointsman.breaker_metrics import BreakerCollector
 from pointsman.network import way_to_vendors
 from pointsman.phrases import KeptPhrases
+from pointsman.process_metrics import tell_of_process
 from pointsman.settings import Settings
 from pointsman.switchwork import follow_switches
 from router.api import RouterApp, build_app
@@ -214,6 +215,7 @@ async def _assemble(settings: Settings, stack: AsyncExitStack, given: Clock | No
     )
     stack.push_async_callback(service.app.models.shadows.close)
     BreakerCollector(deps.metrics.registry, guard, counts, calls, moves, feedback)
+    tell_of_process(deps.metrics.registry)
     deps.ready = lambda: not service.draining
     return service
 

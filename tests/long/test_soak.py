@@ -1,6 +1,7 @@
-"""Mixed traffic for minutes: memory, file handles, Redis and SQL are judged by how they grow, not by how big they are.
+"""Mixed traffic for minutes: memory, file handles, tasks, Redis and SQL are judged by how they grow, not by how big they are.
 
-POINTSMAN_SOAK_S (default 300) says for how long. A tenth of the streams is left by its client, some read slowly, and every
+POINTSMAN_SOAK_S (default 300) says for how long. First the crowd asks as fast as it is answered, which tells what this
+machine can do; then it keeps to 60 % of that. A tenth of the streams is left by its client, some read slowly, and every
 twenty seconds a burst comes.
 """
 
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
+import httpx
 import pytest
 from redis import Redis
 
@@ -20,30 +22,38 @@ from tests.support.postgres import NotHere
 
 SECONDS = float(os.environ.get("POINTSMAN_SOAK_S", "300"))
 SAMPLE_S = 2.0
-WALKERS = 6
+LOAD = 0.6
+CAPACITY_S = min(60.0, SECONDS / 5)
+WALKERS = 64
+"""Enough that those who read slowly, half a minute each, do not set the pace."""
 BURST = 30
 BURST_EVERY_S = 20.0
 GROWTH_AN_HOUR = 0.25
 """Part by which memory may be growing per hour, by slope: a leak of 100 bytes a request at 60 requests a second is 21 MB."""
 HANDLES = 12
+TASKS = 12
 ROW_BYTES = 4_000
 KEY_BYTES = 8_000
 
 
 @dataclass(slots=True, kw_only=True)
 class Readings:
-    """Of one process: `rss` in bytes and `handles`, at `at` seconds."""
+    """Of one process: `rss` in bytes, file `handles`, `tasks` of its loop and `cpu_s` used so far, at `at` seconds."""
 
     at: list[float] = field(default_factory=list)
     rss: list[float] = field(default_factory=list)
-    handles: list[int] = field(default_factory=list)
+    handles: list[float] = field(default_factory=list)
+    tasks: list[float] = field(default_factory=list)
+    cpu_s: list[float] = field(default_factory=list)
 
-    def take(self, member: Member, now_s: float) -> None:
-        assert member.process is not None
-        place = Path(f"/proc/{member.process.pid}")
+    async def take(self, member: Member, client: httpx.AsyncClient, now_s: float) -> None:
+        told = (await client.get(f"{member.url}/metrics")).text
+        of = dict(line.rsplit(" ", 1) for line in told.splitlines() if line.startswith(("process_", "pointsman_tasks")))
         self.at.append(now_s)
-        self.rss.append(int((place / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE"))
-        self.handles.append(len(list((place / "fd").iterdir())))
+        self.rss.append(float(of["process_resident_memory_bytes"]))
+        self.handles.append(float(of["process_open_fds"]))
+        self.tasks.append(float(of["pointsman_tasks"]))
+        self.cpu_s.append(float(of["process_cpu_seconds_total"]))
 
 
 def slope(at: list[float], values: list[float]) -> float:
@@ -53,22 +63,29 @@ def slope(at: list[float], values: list[float]) -> float:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(SECONDS + 300)
+@pytest.mark.timeout(SECONDS + CAPACITY_S + 600)
 async def test_minutes_of_mixed_traffic_leave_nothing_behind(tmp_path: Path) -> None:
     try:
         async with deployed(tmp_path, routers=2) as deployment:
             for name, upstream in deployment.upstreams.items():
                 upstream.behave(name, "phrase_loop", 0.03)
             seen, rng = Seen(), Random(11)
-            crowd = Crowd(deployment.routers, rng, seen, pause_s=0.05, slow=0.05)
+            crowd = Crowd(deployment.routers, rng, seen, pause_s=0.0, slow=0.05)
             walkers = [asyncio.create_task(crowd.walk()) for _ in range(WALKERS)]
+            await asyncio.sleep(CAPACITY_S)
+            capacity, before = seen.count / CAPACITY_S, seen.count
+            crowd.rate = max(1.0, LOAD * capacity - BURST / BURST_EVERY_S)
             bursts = asyncio.create_task(crowd.bursts(BURST, BURST_EVERY_S))
             readings = await _watched(deployment, SECONDS)
+            held = (seen.count - before) / SECONDS
             crowd.until.set()
             await asyncio.gather(*walkers, bursts)
+            print(
+                f"{capacity:.1f} answers a second at most, then {held:.1f}: {held / capacity:.0%} load, bursts included"
+            )
             print(f"{seen.count} answers, {seen.hung_up} hung up, slowest {seen.slowest_s:.1f} s, {dict(seen.served)}")
             assert not seen.faults, seen.faults[:10]
-            _memory_and_handles_are_flat(deployment, readings)
+            _each_process_is_flat(deployment, readings)
             _redis_holds_what_it_should(deployment)
             await _sql_holds_a_row_a_request(deployment, seen)
     except NotHere as why:
@@ -79,25 +96,34 @@ async def _watched(deployment: Deployment, seconds: float) -> list[Readings]:
     loop = asyncio.get_running_loop()
     readings = [Readings() for _ in deployment.members]
     end = loop.time() + seconds
-    while loop.time() < end:
-        for reading, member in zip(readings, deployment.members, strict=True):
-            reading.take(member, loop.time())
-        await asyncio.sleep(SAMPLE_S)
+    async with httpx.AsyncClient(timeout=60) as client:
+        while loop.time() < end:
+            for reading, member in zip(readings, deployment.members, strict=True):
+                await reading.take(member, client, loop.time())
+            await asyncio.sleep(SAMPLE_S)
     return readings
 
 
-def _memory_and_handles_are_flat(deployment: Deployment, readings: list[Readings]) -> None:
+def _each_process_is_flat(deployment: Deployment, readings: list[Readings]) -> None:
     for reading, member in zip(readings, deployment.members, strict=True):
         # Caches, pools and the allocator fill in the first third.
         late = len(reading.at) // 3
         hourly = slope(reading.at[late:], reading.rss[late:]) * 3_600 / statistics.median(reading.rss[late:])
-        quiet, last = (
-            statistics.median(reading.handles[late : late * 2]),
-            statistics.median(reading.handles[late * 2 :]),
+        busy = (reading.cpu_s[-1] - reading.cpu_s[0]) / (reading.at[-1] - reading.at[0])
+        handles, more_handles = _early_and_late(reading.handles[late:])
+        tasks, more_tasks = _early_and_late(reading.tasks[late:])
+        print(
+            f"{member.role}: {reading.rss[-1] / 1e6:.0f} MB, {hourly:+.1%} an hour; {busy:.0%} of a core; "
+            f"handles {handles:g} → {more_handles:g}, tasks {tasks:g} → {more_tasks:g}"
         )
-        print(f"{member.role}: {reading.rss[-1] / 1e6:.0f} MB, {hourly:+.1%} an hour; handles {quiet:g} → {last:g}")
         assert hourly <= GROWTH_AN_HOUR * max(1.0, 1_800 / SECONDS), f"{member.role} grows"
-        assert last <= quiet + HANDLES, f"{member.role} keeps handles"
+        assert more_handles <= handles + HANDLES, f"{member.role} keeps handles"
+        assert more_tasks <= tasks + TASKS, f"{member.role} keeps tasks"
+
+
+def _early_and_late(values: list[float]) -> tuple[float, float]:
+    half = len(values) // 2
+    return statistics.median(values[:half]), statistics.median(values[half:])
 
 
 def _redis_holds_what_it_should(deployment: Deployment) -> None:

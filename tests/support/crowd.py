@@ -7,6 +7,7 @@ more of a loop than the gate may let out.
 import asyncio
 import contextlib
 import json
+import ssl
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -29,6 +30,8 @@ LEAST = 200
 """Characters below which a run is no loop to a reader: the gate shows up to 160 of an irregular rotation."""
 SLOW_S = 0.05
 """Between two lines, for a client that reads slowly."""
+NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+"""The routers speak plain HTTP: without this each client of the crowd reads all certificates of the machine first."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -66,20 +69,30 @@ class Crowd:
         """`pause_s` between two requests of a client; of the streams `hasty` are left early, `slow` are read slowly."""
         self._routers, self._rng, self.seen = routers, rng, seen
         self._pause_s, self._hasty, self._slow = pause_s, hasty, slow
+        self.rate: float | None = None
+        """Requests a second of all walkers together, in place of each one's pause; as far as there are walkers enough."""
+        self._due = 0.0
         self.until = asyncio.Event()
 
     async def walk(self) -> None:
         loop = asyncio.get_running_loop()
-        async with httpx.AsyncClient(timeout=60) as client:
+        async with httpx.AsyncClient(timeout=60, verify=NO_TLS) as client:
             while not self.until.is_set():
                 started = loop.time()
                 await self._ask(client)
                 self.seen.slowest_s = max(self.seen.slowest_s, loop.time() - started)
-                await asyncio.sleep(self._rng.uniform(0, 2 * self._pause_s))
+                await asyncio.sleep(self._pause(loop.time()))
+
+    def _pause(self, now_s: float) -> float:
+        if self.rate is None:
+            return self._rng.uniform(0, 2 * self._pause_s)
+        # Arrivals by chance, in one row for all: who is late takes the next place, and nobody catches up in a burst.
+        self._due = max(now_s, self._due + self._rng.expovariate(self.rate))
+        return self._due - now_s
 
     async def bursts(self, size: int, every_s: float) -> None:
         """`size` requests at once, again and again."""
-        async with httpx.AsyncClient(timeout=60, limits=httpx.Limits(max_connections=size)) as client:
+        async with httpx.AsyncClient(timeout=60, verify=NO_TLS, limits=httpx.Limits(max_connections=size)) as client:
             while not self.until.is_set():
                 await asyncio.gather(*(self._ask(client) for _ in range(size)))
                 with contextlib.suppress(TimeoutError):
