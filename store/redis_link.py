@@ -15,7 +15,7 @@ from redis.asyncio import Redis
 from redis.asyncio.cluster import RedisCluster
 from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import Sentinel
-from redis.backoff import ExponentialBackoff
+from redis.backoff import ExponentialBackoff, NoBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 from redis.exceptions import TimeoutError as RedisTimeoutError
@@ -28,8 +28,13 @@ T = TypeVar("T")
 
 TIMEOUT_S = 2.0
 """BREAKER.md, Redis: the client's defaults wait 59 s on a black hole."""
-RETRIES = 1
-"""The caller's own loop asks again; more here would only make one flush as long as many."""
+RETRIES = 3
+"""BREAKER.md, Redis."""
+WHOLE_S = 4.0
+"""A question ends by then whatever is still to be tried: four tries on a black hole, each with its connection, would take
+16 s, a cluster of which one node is silent longer still, and the caller's own loop asks again anyway."""
+SENTINEL_S = 1.0
+"""A silent sentinel must leave time for the next one and for the server it names."""
 FAILURES_TO_REST = 3
 REST_S = 1.0
 """After three failures in a row nobody asks for a second, so that a dead Redis costs no waiting tasks."""
@@ -44,15 +49,21 @@ def connect(url: str) -> Any:
     """
     scheme = urlsplit(url).scheme
     options: dict[str, Any] = {"socket_timeout": TIMEOUT_S, "socket_connect_timeout": TIMEOUT_S, "protocol": 2}
-    if scheme == "redis+cluster":
-        return RedisCluster.from_url("redis://" + url.split("://", 1)[1], **options)
     options["retry"] = Retry(ExponentialBackoff(cap=0.2, base=0.02), RETRIES)
     options["retry_on_error"] = [RedisConnectionError, RedisTimeoutError]
+    if scheme == "redis+cluster":
+        return RedisCluster.from_url("redis://" + url.split("://", 1)[1], **options)
     if scheme == "redis+sentinel":
         parts = urlsplit(url)
         hosts = [host.rsplit(":", 1) for host in parts.netloc.rsplit("@", 1)[-1].split(",")]
         options["password"] = parts.password
-        sentinel = Sentinel([(host, int(port)) for host, port in hosts], socket_timeout=TIMEOUT_S)  # type: ignore[no-untyped-call]
+        # One that does not answer is passed over for the next, not asked again: by default it would be for 7 s.
+        asks_once = {
+            "socket_timeout": SENTINEL_S,
+            "socket_connect_timeout": SENTINEL_S,
+            "retry": Retry(NoBackoff(), 0),
+        }
+        sentinel = Sentinel([(host, int(port)) for host, port in hosts], sentinel_kwargs=asks_once)  # type: ignore[no-untyped-call]
         return sentinel.master_for(parts.path.strip("/") or "mymaster", **options)
     return Redis.from_url(url.replace("valkey+unix://", "unix://"), **options)
 
@@ -60,9 +71,11 @@ def connect(url: str) -> Any:
 class RedisLink:
     """A client with a small breaker of its own. `client` is handed in and closed by `close`."""
 
-    def __init__(self, client: Any, clock: Clock) -> None:
+    def __init__(self, client: Any, clock: Clock, *, whole_s: float = WHOLE_S) -> None:
+        """`whole_s`: real seconds that a question may take, its retries included."""
         self._client = client
         self._clock = clock
+        self._whole_s = whole_s
         self._failures = 0
         self._rest_until = 0.0
         self._scripts: dict[str, Any] = {}
@@ -78,7 +91,8 @@ class RedisLink:
             raise StoreUnavailable("redis rests after failures")
         try:
             with cancel_kept():
-                answer = await question(self._client)
+                async with asyncio.timeout(self._whole_s):
+                    answer = await question(self._client)
         except FOREIGN as error:
             self._failures += 1
             if self._failures >= FAILURES_TO_REST:

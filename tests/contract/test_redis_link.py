@@ -6,8 +6,10 @@ from collections.abc import AsyncIterator
 import pytest
 
 from base.clock import SystemClock
+from breaker.ports import StoreUnavailable
 from store.redis_link import RedisLink, connect
 from store.redis_nudge import Nudges
+from tests.support.tcp_proxy import Manner, Proxy, proxy_to
 from tests.support.valkey import Valkey
 
 TURNS = range(30)
@@ -41,3 +43,39 @@ async def test_a_task_that_asks_for_ever_ends_at_one_cancel_wherever_it_comes(li
 async def test_a_subscription_ends_at_one_cancel_wherever_it_comes(live: RedisLink) -> None:
     for turns in TURNS:
         await cancelled_after(turns, asyncio.create_task(Nudges(live.client, SystemClock(), lambda: None).run()))
+
+
+@pytest.mark.parametrize("broken", [1, 3])
+async def test_a_question_outlives_connections_that_break(valkey: Valkey, broken: int) -> None:
+    met = 0
+
+    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal met
+        met += 1
+        if met <= broken:
+            writer.transport.abort()
+        else:
+            proxy.accept(reader, writer)
+
+    proxy = Proxy(valkey.port)
+    server = await asyncio.start_server(accept, "127.0.0.1", 0)
+    link = RedisLink(connect(f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}/0"), SystemClock())
+    try:
+        assert await link.ask(lambda client: client.ping())
+        assert met == broken + 1
+    finally:
+        await link.close()
+        server.close()
+        await proxy.close()
+
+
+async def test_a_black_hole_costs_a_question_its_time_and_no_more(valkey: Valkey) -> None:
+    """Its own time, far less than a read and its retries would take; and the connection is not used again."""
+    async with proxy_to(valkey.port) as proxy:
+        proxy.manner = Manner.SWALLOW
+        client = connect(f"redis://127.0.0.1:{proxy.port}/0")
+        link = RedisLink(client, SystemClock(), whole_s=0.05)
+        with pytest.raises(StoreUnavailable):
+            await link.ask(lambda client: client.ping())
+        assert not [one for one in client.connection_pool._in_use_connections if one.is_connected]
+        await link.close()

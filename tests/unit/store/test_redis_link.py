@@ -1,5 +1,6 @@
 """What Redis's errors mean here, and when it is left alone."""
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 
@@ -9,7 +10,7 @@ from redis.asyncio import Redis
 from redis.asyncio.cluster import RedisCluster
 
 from breaker.ports import StoreUnavailable
-from store.redis_link import FAILURES_TO_REST, TIMEOUT_S, RedisLink, connect
+from store.redis_link import FAILURES_TO_REST, RETRIES, TIMEOUT_S, RedisLink, connect
 from tests.support.clock import ManualClock
 
 FOREIGN = [
@@ -71,9 +72,29 @@ def test_a_client_waits_two_seconds_at_most(url: str) -> None:
     assert isinstance(client, Redis)
     options = client.connection_pool.connection_kwargs
     assert (options["socket_timeout"], options["socket_connect_timeout"]) == (TIMEOUT_S, TIMEOUT_S)
+    assert options["retry"].get_retries() == RETRIES == 3
 
 
 async def test_a_cluster_has_its_own_client() -> None:
     client = connect("redis+cluster://h:1")
     assert isinstance(client, RedisCluster)
+    assert client.retry.get_retries() == RETRIES
     await client.aclose()
+
+
+async def test_a_question_that_goes_on_trying_ends_with_its_time() -> None:
+    async def for_ever(_client: object) -> None:
+        while True:
+            try:
+                await asyncio.get_running_loop().create_future()
+            except RuntimeError:  # a client that takes what comes for its own time-out, and tries again
+                continue
+
+    with pytest.raises(StoreUnavailable, match="TimeoutError"):
+        await RedisLink(None, ManualClock(), whole_s=0.01).ask(for_ever)
+
+
+def test_a_sentinel_that_is_gone_is_passed_over() -> None:
+    client = connect("redis+sentinel://h:1,i:2/main")
+    for sentinel in client.connection_pool.sentinel_manager.sentinels:
+        assert sentinel.connection_pool.connection_kwargs["retry"].get_retries() == 0

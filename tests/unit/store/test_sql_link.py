@@ -45,7 +45,7 @@ class Original(Exception):
         (OverflowError(), RowRefused),
     ],
 )
-def test_foreign_errors_become_ours(error: Exception, expected: type[Exception]) -> None:
+async def test_foreign_errors_become_ours(error: Exception, expected: type[Exception]) -> None:
     with pytest.raises(StoreUnavailable) as caught, answered():
         raise error
     assert type(caught.value) is expected
