@@ -73,7 +73,7 @@ async def _asked(seed: int, streamed: bool) -> None:
         world,
         _,
     ):
-        response = await asyncio.wait_for(world.ask(stream=streamed), 15)
+        response = await asyncio.wait_for(world.ask(stream=streamed), 60)
         note = f"seed {seed}: {response.status_code} {response.text[:300]!r}"
         assert "internal_error" not in response.text, note
         assert not any(row.code == "internal_error" for row in world.log.calls), note

@@ -22,6 +22,8 @@ from upstream.peer import StockPeer, address_of
 from upstream.transport import FastTransport, wire
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Coroutine[None, None, None]]
+LOST_S = 60.0
+"""What has not come by then does not come."""
 CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
 
 
@@ -196,7 +198,7 @@ async def test_a_peer_that_half_closes_in_the_middle_of_a_body_is_an_error(trans
 
     async with raw(handler) as url:
         with pytest.raises(httpx.TransportError):
-            await asyncio.wait_for(post(transport, url), 5)
+            await asyncio.wait_for(post(transport, url), LOST_S)
 
 
 async def test_a_kept_connection_that_the_peer_half_closed_is_not_asked_again(
@@ -214,7 +216,7 @@ async def test_a_kept_connection_that_the_peer_half_closed_is_not_asked_again(
 
     async with raw(handler) as url:
         for _ in range(3):
-            assert await asyncio.wait_for(post(transport, url), 5) == (200, b"ok")
+            assert await asyncio.wait_for(post(transport, url), LOST_S) == (200, b"ok")
             await asyncio.sleep(0.02)
         assert connections == 3
 
@@ -280,7 +282,7 @@ async def test_letting_an_answer_go_closes_its_connection(transport: httpx.Async
     async with raw(handler) as url:
         response = await transport.handle_async_request(httpx.Request("POST", url, content=b"hi"))
         await response.aclose()
-        await asyncio.wait_for(closed.wait(), 2)
+        await asyncio.wait_for(closed.wait(), LOST_S)
 
 
 async def test_a_caller_who_is_cancelled_closes_the_connection(transport: httpx.AsyncBaseTransport) -> None:
@@ -299,7 +301,7 @@ async def test_a_caller_who_is_cancelled_closes_the_connection(transport: httpx.
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        await asyncio.wait_for(closed.wait(), 2)
+        await asyncio.wait_for(closed.wait(), LOST_S)
 
 
 async def test_nobody_listening_is_a_connect_error(transport: httpx.AsyncBaseTransport) -> None:

@@ -16,7 +16,7 @@ from upstream.call import Call, Endpoint, Timeouts
 from upstream.client import Upstream
 from upstream.transport import FastTransport
 
-QUICK = Timeouts(connect_s=1, first_text_s=0.5, idle_s=0.4, total_s=8)
+QUICK = Timeouts(connect_s=1, first_text_s=1.5, idle_s=1.2, total_s=8)
 
 
 @pytest.fixture

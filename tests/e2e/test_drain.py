@@ -23,7 +23,7 @@ async def test_a_running_stream_finishes_after_sigterm(tmp_path: Path) -> None:
                         service.process.send_signal(signal.SIGTERM)
                     lines.append(line)
             assert "data: [DONE]" in lines
-            assert await asyncio.wait_for(service.process.wait(), 30) == 0
+            assert await asyncio.wait_for(service.process.wait(), 90) == 0
 
 
 async def test_a_taken_address_is_told_in_one_line(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ async def test_a_run_by_hand_that_was_cut_short_goes_on(tmp_path: Path, number: 
         process = await evaluated(file)
         await until(lambda: len(upstream.requests) >= PROMPTS // 2, PATIENCE_S)
         process.send_signal(number)
-        _, told = await asyncio.wait_for(process.communicate(), 30)
+        _, told = await asyncio.wait_for(process.communicate(), 90)
         (run,) = await evals.runs()
         assert run.state is RunState.RUNNING
         if number == signal.SIGINT:

@@ -55,7 +55,7 @@ async def test_it_answers_and_leaves_no_process_behind(tmp_path: Path, number: i
         assert answer.status_code == 200
         assert len(children) >= 2  # the scripted upstream and Valkey at least
         process.send_signal(number)
-        assert await asyncio.wait_for(process.wait(), 30) == 0
+        assert await asyncio.wait_for(process.wait(), 90) == 0
         await asyncio.sleep(0.5)
         assert [pid for pid in children if alive(pid)] == []
     finally:

@@ -14,7 +14,8 @@ from upstream.call import Endpoint, Timeouts
 from upstream.client import Upstream
 from upstream.transport import FastTransport
 
-QUICK = Timeouts(connect_s=1.0, first_text_s=0.5, idle_s=0.4, total_s=8.0)
+QUICK = Timeouts(connect_s=1.0, first_text_s=1.5, idle_s=1.2, total_s=8.0)
+"""So long that a busy machine is not taken for a silent model, so short that a test can wait for it."""
 
 
 @dataclass(frozen=True, kw_only=True)

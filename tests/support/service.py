@@ -30,7 +30,7 @@ class Running:
     async def stop(self, number: int = signal.SIGTERM) -> int:
         if self.process.returncode is None:
             self.process.send_signal(number)
-        return await asyncio.wait_for(self.process.wait(), 30)
+        return await asyncio.wait_for(self.process.wait(), 90)
 
 
 def settings_file(folder: Path, base_url: str, **more: Any) -> Path:
@@ -68,7 +68,7 @@ async def running(
     finally:
         if process.returncode is None:
             process.terminate()
-            await asyncio.wait_for(process.wait(), 30)
+            await asyncio.wait_for(process.wait(), 90)
 
 
 async def _started(process: asyncio.subprocess.Process, doors: int) -> Running:
