@@ -14,9 +14,9 @@ from starlette.routing import Route
 
 from breaker.ports import StoreUnavailable
 from console.alerts_ports import AlertRoom, IncidentRow
+from console.fleet_ports import Audit
 from console.markdown import to_html
 from console.plain_page import language_of, page
-from console.ports import Audit
 
 ACTOR_CHARS = 60
 BODY_BYTES = 4_096

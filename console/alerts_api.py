@@ -10,8 +10,8 @@ from pydantic import Field, model_validator
 from console.access import Identity
 from console.alerts_ports import AlertRoom, IncidentRow, SilenceRow
 from console.api import Act, Actor
+from console.fleet_ports import Audit
 from console.gatekeeper import AdminError, Gate, actor_of
-from console.ports import Audit
 
 MOST_MINUTES = 30 * 24 * 60.0
 Limit = Annotated[int, Field(ge=1, le=1000)]

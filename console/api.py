@@ -20,8 +20,9 @@ from breaker.machine import RefusedMove
 from breaker.ports import StoreUnavailable
 from breaker.snapshot import Snapshot, Transition
 from console.access import Identity
+from console.fleet_ports import Audit, Fleet, History, Refusal
 from console.gatekeeper import AdminError, Gate, actor_of
-from console.ports import Audit, Fleet, History
+from console.refusals import nobody_answers
 from console.why import rule_line, told
 from console.words import Words, load, preferred
 
@@ -73,7 +74,8 @@ def admin_routes(fleet: Fleet, audit: Audit, history: History, gate: Gate) -> AP
     @routes.get("/models")
     async def models(request: Request) -> dict[str, Any]:
         words = languages[preferred(request.headers.get("accept-language", ""))]
-        rows = [await _row(fleet, model, words) for model in fleet.models]
+        refusals = fleet.refusals()
+        rows = [await _row(fleet, model, words) | _refusals(refusals.get(model, ())) for model in fleet.models]
         return {"models": rows, "store_down": fleet.store_down(), "now": fleet.now_s()}
 
     # A model's name may hold a slash (vendor/model).
@@ -130,6 +132,11 @@ async def _row(fleet: Fleet, model: str, words: Words) -> dict[str, Any]:
 
 def _shares(fleet: Fleet, model: str) -> dict[str, Any]:
     return {"shares": [asdict(share) for share in fleet.shares(model)]}
+
+
+def _refusals(refusals: Sequence[Refusal]) -> dict[str, Any]:
+    """`refused`: its vendor turns us away at every endpoint, so that it serves nobody whatever its level."""
+    return {"refused": nobody_answers(refusals), "refusals": [asdict(one) for one in refusals]}
 
 
 def _explained(explained: Explanation, words: Words) -> dict[str, Any]:

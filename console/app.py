@@ -16,9 +16,11 @@ from console.alerts_ports import AlertRoom
 from console.anomalies_api import Anomalies
 from console.config_ports import Configuration
 from console.feed import Feed
+from console.fleet_ports import AuditTrail, History, Yard
 from console.gate import Headed
 from console.gray_api import Grays
 from console.jobs_api import ClockJobs
+from console.key_ports import KeyRing
 from console.pages.evaluations import evaluation_pages
 from console.pages.evidence import feedback_pages
 from console.pages.fleet import fleet_routes
@@ -32,10 +34,13 @@ from console.pages.requests import RequestPages
 from console.pages.settings import config_pages
 from console.pages.switches import switch_pages
 from console.pages.trial import TrialPages
-from console.ports import AuditTrail, History, HourBook, KeyRing, PhraseBook, Prober, Records, Reports, Yard
+from console.phrase_ports import PhraseBook
+from console.record_ports import HourBook, Records
+from console.report_ports import Reports
 from console.site import Site, visit_of
 from console.sso import IdentityProvider, sso_routes
 from console.switch_ports import Switches
+from console.trial_ports import Prober
 from console.watch_api import Watched
 
 log = logging.getLogger("pointsman.console")

@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from breaker.ports import StoreUnavailable
 from console.access import Identity
 from console.config_ports import Configuration
+from console.fleet_ports import Audit
 from console.gatekeeper import AdminError, Gate, actor_of
-from console.ports import Audit
 
 
 class Reload(BaseModel):

@@ -15,7 +15,7 @@ from breaker.explain import Explanation
 from breaker.ports import StoreUnavailable
 from breaker.window import MinuteRow
 from console.fleet_now import FleetNow, Row, in_order, row_of
-from console.ports import AuditTrail, Known, Share, Yard
+from console.fleet_ports import AuditTrail, Known, Refusal, Share, Yard
 
 log = logging.getLogger("pointsman.console")
 LOOK_S = 1.0
@@ -57,7 +57,7 @@ class Feed:
         """One model as last read. Raises KeyError."""
         self._yard.snapshot(model)
         await self._ready()
-        return self._row(model, self._yard.shares(model))
+        return self._row(model, self._yard.shares(model), self._yard.refusals().get(model, ()))
 
     async def _ready(self) -> None:
         self.watched()
@@ -65,20 +65,20 @@ class Feed:
             await self.read()
 
     def _fleet(self) -> FleetNow:
-        yard, shares = self._yard, self._yard.all_shares()
+        yard, shares, refusals = self._yard, self._yard.all_shares(), self._yard.refusals()
         return FleetNow(
             at=yard.now_s(),
-            rows=in_order(self._row(model, shares.get(model, ())) for model in yard.models),
+            rows=in_order(self._row(model, shares.get(model, ()), refusals.get(model, ())) for model in yard.models),
             phrase_only=tuple(yard.phrase_only_routes()),
             detector_suspect=yard.detector_suspect(),
             store_down=yard.store_down(),
             sql_down=self._sql_down,
         )
 
-    def _row(self, model: str, shares: Sequence[Share]) -> Row:
+    def _row(self, model: str, shares: Sequence[Share], refusals: Sequence[Refusal]) -> Row:
         """Worked out anew only when something it is made of has changed: most models most of the time have not."""
         yard, (explanation, minutes, read_at) = self._yard, self._studied.get(model, (None, (), self._yard.now_s()))
-        made_of = (explanation, read_at, yard.snapshot(model), tuple(shares))
+        made_of = (explanation, read_at, yard.snapshot(model), tuple(shares), tuple(refusals))
         kept = self._rows.get(model)
         if kept is not None and kept[0] == made_of:
             return kept[1]
@@ -89,6 +89,7 @@ class Feed:
             explanation,
             minutes,
             shares,
+            refusals,
             now_s=read_at,
             grace_s=yard.policy.grace_s,
         )
@@ -137,7 +138,8 @@ class Feed:
         fleet = self._fleet()
         print_ = (
             tuple(
-                (row.model, row.snapshot.epoch, row.n, row.k, row.hard, row.per_min, row.level) for row in fleet.rows
+                (row.model, row.snapshot.epoch, row.n, row.k, row.hard, row.per_min, row.level, row.refusals)
+                for row in fleet.rows
             ),
             fleet.phrase_only,
             fleet.detector_suspect,

@@ -11,7 +11,8 @@ from breaker.levels import Level, Mode, Reason
 from breaker.seen import last_complete_minute
 from breaker.snapshot import Snapshot
 from breaker.window import Counts, MinuteRow, total
-from console.ports import Known, Share
+from console.fleet_ports import Known, Refusal, Share
+from console.refusals import REFUSED, nobody_answers
 
 SPARK_BUCKETS = 24
 SPARK_BUCKET_MIN = 5
@@ -47,6 +48,8 @@ class Row:
     per_min: float
     hard: int
     read_at: float
+    refusals: tuple[Refusal, ...] = ()
+    """Endpoints that are left alone because their vendor said so."""
 
     @property
     def model(self) -> str:
@@ -55,6 +58,16 @@ class Row:
     @property
     def level(self) -> Level:
         return self.snapshot.effective
+
+    @property
+    def refused(self) -> bool:
+        """Whether its vendor turns us away at every endpoint, so that it serves nobody whatever its level."""
+        return nobody_answers(self.refusals)
+
+    @property
+    def stands(self) -> str:
+        """Its level, or `refused` where that is what keeps it from answering."""
+        return REFUSED if self.refused and self.level is not Level.OPEN else self.level.value
 
     @property
     def ratio(self) -> float | None:
@@ -70,9 +83,11 @@ class Row:
 
     @property
     def troubled(self) -> bool:
-        """Whether a person should look at it: not healthy, held by hand, flagged, or would be moved if it were allowed."""
+        """Whether a person should look at it: not healthy, refused to us, held by hand, flagged, or would be moved."""
         would = self.snapshot.would_be is not None and self.snapshot.would_be is not Level.HEALTHY
-        return self.level is not Level.HEALTHY or self.snapshot.mode is Mode.FORCED_NORMAL or would or self.abnormal
+        turned_away = self.refused or any(not one.waits for one in self.refusals)
+        by_hand = self.snapshot.mode is Mode.FORCED_NORMAL
+        return self.level is not Level.HEALTHY or turned_away or by_hand or would or self.abnormal
 
 
 def row_of(
@@ -81,6 +96,7 @@ def row_of(
     explanation: Explanation | None,
     minutes: Sequence[MinuteRow],
     shares: Sequence[Share],
+    refusals: Sequence[Refusal] = (),
     *,
     now_s: float,
     grace_s: float,
@@ -94,6 +110,7 @@ def row_of(
         snapshot=snapshot,
         explanation=explanation,
         shares=tuple(shares),
+        refusals=tuple(refusals),
         n=first_rule.n if first_rule else 0,
         k=int(numbers.get("k", 0)),
         known=first_rule is not None and first_rule.known,
@@ -148,8 +165,8 @@ class FleetNow:
     def age_s(self) -> float:
         return self.at - min((row.read_at for row in self.rows), default=self.at)
 
-    def count(self, level: Level) -> int:
-        return sum(row.level is level for row in self.rows)
+    def count(self, stands: str) -> int:
+        return sum(row.stands == stands for row in self.rows)
 
 
 def in_order(rows: Iterable[Row]) -> tuple[Row, ...]:
@@ -158,7 +175,8 @@ def in_order(rows: Iterable[Row]) -> tuple[Row, ...]:
 
 
 def _weight(row: Row) -> float:
-    return row.level.severity + 0.5 * (row.level is Level.OPEN) + 0.25 * row.troubled
+    severity = Level.OPEN.severity if row.refused else row.level.severity
+    return severity + 0.5 * (row.refused or row.level is Level.OPEN) + 0.25 * row.troubled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +195,7 @@ class Wanted:
             (not self.route or self.route in about.routes)
             and (not self.scene or self.scene in about.scenes)
             and (not self.vendor or self.vendor == about.vendor)
-            and (not self.level or self.level == row.level.value)
+            and (not self.level or self.level == row.stands)
             and (not self.text or self.text.lower() in f"{row.model} {about.vendor}".lower())
         )
 

@@ -9,8 +9,8 @@ from pydantic import Field
 from breaker.gray import GrayRelease
 from console.access import Identity
 from console.api import Act
+from console.fleet_ports import Audit
 from console.gatekeeper import AdminError, Gate, actor_of
-from console.ports import Audit
 
 Name = Annotated[str, Field(min_length=1, max_length=128)]
 Version = Annotated[str, Field(min_length=1, max_length=256)]

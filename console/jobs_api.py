@@ -8,8 +8,8 @@ from pydantic import Field
 
 from console.access import Identity
 from console.api import Act
+from console.fleet_ports import Audit
 from console.gatekeeper import AdminError, Gate, actor_of
-from console.ports import Audit
 
 
 class ClockJobs(Protocol):

@@ -13,7 +13,7 @@ from breaker.seen import last_complete_minute
 from breaker.snapshot import Snapshot, Transition
 from breaker.window import MINUTE_S, Counts, MinuteRow, total
 from console.fleet_now import SPARK_BUCKET_MIN, SPARK_BUCKETS, Bar, attempts
-from console.ports import Failed, Hour
+from console.record_ports import Failed, Hour
 
 SHOWN_MIN = SPARK_BUCKETS * SPARK_BUCKET_MIN
 RATIO_MIN = 10

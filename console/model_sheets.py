@@ -6,7 +6,7 @@ from breaker.snapshot import Transition
 from console.csv_out import Sheet, records
 from console.fleet_now import Row
 from console.model_now import Kind, Loop, Part
-from console.ports import Hour
+from console.record_ports import Hour
 
 
 def model_sheets(

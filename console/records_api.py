@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends
 from pydantic import Field
 
 from console.gatekeeper import AdminError, Gate
-from console.ports import Asked, Records, Sought
+from console.record_ports import Asked, Records, Sought
 
 Word = Annotated[str, Field(max_length=128)]
 

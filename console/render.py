@@ -58,6 +58,11 @@ def _moment(context: Context, at: Any, style: str = "time") -> Markup:
     return moment(context["visit"].site.clock, at, style)
 
 
+def iso(clock: Clock, at: float) -> str:
+    """A moment in UTC for a file: to the second, with its zone."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if clock.real_s(1.0) == 1.0 else f"{at:.0f}"
+
+
 def moment(clock: Clock, at: Any, style: str = "time") -> Markup:
     """A `<time>` in UTC, which the browser puts into the reader's own zone; a dash for no moment."""
     if not at:

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from base.switch import FLEET, Switch, SwitchMode
 from console.access import Identity
+from console.fleet_ports import Audit
 from console.gatekeeper import AdminError, Gate, actor_of
-from console.ports import Audit
 from console.switch_ports import Switches
 
 MINUTES = 60.0

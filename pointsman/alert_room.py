@@ -8,7 +8,7 @@ from starlette.routing import Route
 from base.clock import Clock
 from console.ack_page import ack_routes, runbook_routes
 from console.alerts_ports import AlertRoom, ChannelRow, DeliveryRow, EventRow, IncidentRow, Said, SilenceRow
-from console.ports import Audit
+from console.fleet_ports import Audit
 from monitor.alerts.alert import AlertKind
 from monitor.alerts.budget import MINUTE_S, NO_ROBOT
 from monitor.alerts.channel import Channel, Result

@@ -5,13 +5,17 @@ and resolves what ends while it looks; at its start it knows nothing, so it also
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from base.clock import Clock
 from breaker.conditions import STORE, Condition, ConditionKind
 from breaker.fleet import FLEET
 from breaker.guard import Guard
+from breaker.levels import Level
 from breaker.ports import StoreUnavailable
+from breaker.share import RouteCandidate, phrase_only, without
 from monitor.alerts.alert import Alert, AlertKind, Severity
 from monitor.ports import AlertDesk
 from router.rests import Rests
@@ -54,6 +58,21 @@ def refusals(rests: Rests) -> list[Condition]:
     ]
 
 
+def who_answers(
+    model: str, routes: Mapping[str, Sequence[RouteCandidate]], levels: Mapping[str, Level]
+) -> Mapping[str, Any]:
+    """In how many routes the model stands, and in which of them nobody is left."""
+    mine = {name: all_ for name, all_ in routes.items() if any(one.model == model for one in all_)}
+    return {"routes": len(mine), "routes_out": [name for name, all_ in mine.items() if phrase_only(all_, levels)]}
+
+
+def standing(alert: Alert) -> object:
+    """What of an alert that holds is worth telling the desk again: who answers instead changes while a vendor refuses us."""
+    if alert.kind is not AlertKind.FORBIDDEN:
+        return True
+    return tuple(str(alert.facts.get(name)) for name in ("others", "routes", "routes_out"))
+
+
 def _endpoint(model: str, endpoint: int) -> str:
     """As people count: the primary is number 1."""
     return f"{model} #{endpoint + 1}"
@@ -73,21 +92,33 @@ class ConditionWatch:
         """`topology`: the one in force now; a reload may swap it."""
         self._guard, self._topology, self._desk, self._clock = guard, topology, desk, clock
         self._rests = rests or Rests()
-        self._told: dict[Key, bool] = {}
+        self._told: dict[Key, object] = {}
 
     async def once(self) -> None:
         """Raises StoreUnavailable; what was not told yet is told the next time."""
-        routes = {route.name: route.candidates for route in self._topology().routes.values()}
-        now_s = self._clock.now_s()
-        found = self._guard.conditions(routes, refused=self._rests.refused())
-        holding = {c.key: c for c in (*found, *refusals(self._rests))}
-        for key in self._known() | holding.keys() | self._told.keys():
-            holds = key in holding
-            if self._told.get(key) is holds:
+        alerts = self._alerts(self._clock.now_s())
+        for key in self._known() | alerts.keys() | self._told.keys():
+            alert = alerts.get(key)
+            told = None if alert is None else standing(alert)
+            if key in self._told and self._told[key] == told:
                 continue
-            alert = alert_of(holding.get(key) or Condition(kind=key[0], subject=key[1]), now_s)
-            await (self._desk.fire(alert) if holds else self._desk.resolve(alert))
-            self._told[key] = holds
+            if alert is not None:
+                await self._desk.fire(alert)
+            else:
+                await self._desk.resolve(alert_of(Condition(kind=key[0], subject=key[1]), self._clock.now_s()))
+            self._told[key] = told
+
+    def _alerts(self, now_s: float) -> dict[Key, Alert]:
+        """What holds now."""
+        topology, refused = self._topology(), self._rests.refused()
+        routes = {route.name: route.candidates for route in topology.routes.values()}
+        found = self._guard.conditions(routes, refused=refused)
+        levels = without(self._guard.levels(), refused)
+        alerts = {one.key: alert_of(one, now_s) for one in found}
+        for one in refusals(self._rests):
+            alert = alert_of(one, now_s)
+            alerts[one.key] = replace(alert, facts={**alert.facts, **who_answers(alert.model, routes, levels)})
+        return alerts
 
     def _known(self) -> set[Key]:
         """Every condition there may be."""

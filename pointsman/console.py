@@ -21,7 +21,7 @@ from console.config_ports import Configuration
 from console.feed import Feed
 from console.gray_api import Grays
 from console.jobs_api import ClockJobs
-from console.ports import KeyRing, KeyRow
+from console.key_ports import KeyRing, KeyRow
 from console.render import environment
 from console.session import Sealer
 from console.site import Site

@@ -15,8 +15,9 @@ from breaker.seen import Seen
 from breaker.share import phrase_only, shares, without
 from breaker.snapshot import Snapshot
 from breaker.window import MinuteRow
-from console.ports import Act, AuditTrail, Known, Share, Yard
+from console.fleet_ports import Act, AuditTrail, Known, Refusal, Share, Yard
 from router.journey import Deps
+from router.rests import Resting, RestReason
 from store.sql_admin import AdminAction, SqlAdminLog
 
 
@@ -56,6 +57,17 @@ class GuardedFleet:
     def _usable(self) -> Mapping[str, Level]:
         """Levels, with those out whose vendor refuses us at every endpoint."""
         return without(self.guard.levels(), self.deps.rests.refused())
+
+    def refusals(self) -> Mapping[str, Sequence[Refusal]]:
+        resting: dict[str, list[Resting]] = {}
+        for one in self.deps.rests.resting(self.clock.now_s()):
+            resting.setdefault(one.model, []).append(one)
+        models = self.deps.topology.models
+        return {
+            model: [_refusal(one, len(models[model].endpoints) - len(rests)) for one in rests]
+            for model, rests in resting.items()
+            if model in models
+        }
 
     def store_down(self) -> bool:
         return self.guard.store_down
@@ -135,6 +147,17 @@ class SqlAudit:
             )
             for row in rows
         ]
+
+
+def _refusal(one: Resting, others: int) -> Refusal:
+    return Refusal(
+        endpoint=one.endpoint,
+        status=one.status,
+        waits=one.reason is RestReason.RATE_LIMITED,
+        told_at=one.since,
+        again_at=one.until,
+        others=others,
+    )
 
 
 def host_of(url: str) -> str:

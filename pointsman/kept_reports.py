@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from console.ports import EvalModel, EvalResult, EvalRun, ReportDay, Reports
+from console.report_ports import EvalModel, EvalResult, EvalRun, ReportDay, Reports
 from monitor.nightly.records import Result, Run
 from monitor.report.document import UnreadableReport, from_document
 from monitor.report.html import render

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from base.clock import Clock, SystemClock
 from breaker.ports import StoreUnavailable
-from console.ports import PhraseBook, PhraseVersion
+from console.phrase_ports import PhraseBook, PhraseVersion
 from fallback_phrases.catalog import BadPhraseFile, Catalog, Phrases, parse
 from fallback_phrases.catalog import load as load_shipped
 from router.deps import Deps

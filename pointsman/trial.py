@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 
 from base.clock import Clock
-from console.ports import Prober, Told
+from console.trial_ports import Prober, Told
 
 TOLD = ("model", "attempts", "verdict", "fallback", "state", "code", "request_id")
 

@@ -62,6 +62,21 @@ class Forbidden:
     others: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resting:
+    """One endpoint (an index, as in the model) that is left alone until `until`; `since`: when it last told us so.
+
+    One that refuses us goes on being told after `until`: the next request asks it, and until then nothing better is known.
+    """
+
+    model: str
+    endpoint: int
+    reason: RestReason
+    status: int
+    since: float
+    until: float
+
+
 class RestStore(Protocol):
     """What the fleet knows. Both methods raise StoreUnavailable."""
 
@@ -156,6 +171,26 @@ class Rests:
     def refused(self) -> frozenset[str]:
         """Models that every endpoint of theirs refuses to us: out, though no level says so."""
         return frozenset(one.model for one in self.forbidden() if not one.others)
+
+    def resting(self, now_s: float) -> tuple[Resting, ...]:
+        """Endpoints of the settings in force that nobody asks at `now_s`, or that refused us when last asked."""
+        out = []
+        for (model, endpoint), mark in self._marks.items():
+            rest = self._kept.get((model, mark))
+            if rest is None or rest.reason is RestReason.OVER:
+                continue
+            if rest.reason is RestReason.FORBIDDEN or now_s < rest.until:
+                out.append(
+                    Resting(
+                        model=model,
+                        endpoint=endpoint,
+                        reason=rest.reason,
+                        status=rest.status,
+                        since=rest.at,
+                        until=rest.until,
+                    )
+                )
+        return tuple(out)
 
     async def exchange(self, store: RestStore, now_s: float) -> None:
         """Hear what the fleet knows, and tell it what it does not. Raises StoreUnavailable."""

@@ -11,7 +11,7 @@ from sqlalchemy.engine import RowMapping
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from breaker.window import COUNT_NAMES, Counts
-from console.ports import Asked, Failed, Hour, HourBook, Records, Sought, Try
+from console.record_ports import Asked, Failed, Hour, HourBook, Records, Sought, Try
 from store.sql_link import answered
 from store.tables import call, failed_reply, hour_count
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy import func, insert, select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from console.ports import PhraseVersion
+from console.phrase_ports import PhraseVersion
 from store.sql_link import answered
 from store.tables import phrase_version
 

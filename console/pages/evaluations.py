@@ -7,7 +7,7 @@ from starlette.routing import Route
 
 from console.csv_out import Sheet, records
 from console.marked import marked_span
-from console.ports import EvalModel, EvalResult, EvalRun, ReportDay, Reports
+from console.report_ports import EvalModel, EvalResult, EvalRun, ReportDay, Reports
 from console.site import Site, Visit, looks
 
 DAYS, RUNS, PAGE = 62, 30, 50

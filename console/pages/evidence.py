@@ -5,8 +5,8 @@ from starlette.routing import Route
 
 from console.anomalies_api import Anomalies
 from console.csv_out import mappings
+from console.fleet_ports import AuditTrail
 from console.forms import reason_of
-from console.ports import AuditTrail
 from console.site import Site, Visit, acts, looks
 from console.watch_api import Watched
 

@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
+from markupsafe import escape
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
@@ -14,13 +15,17 @@ from breaker.ports import StoreUnavailable
 from console.csv_out import Sheet
 from console.feed import Feed
 from console.fleet_now import FleetNow, Row, Wanted
-from console.ports import Yard
+from console.fleet_ports import Yard
+from console.refusals import REFUSED, gravest, words_of
+from console.render import iso, moment
 from console.site import Site, Visit, looks
 from console.switch_ports import Switches
 from console.why import next_lines, reasons, rule_line
 
 HEARTBEAT_S = 10.0
 LOOK_S = 1.0
+MOMENT = "\0"
+"""Where a moment goes in a sentence that is still to be escaped."""
 STALE_S = 90.0
 """Counts older than this are said to be old: several rounds of reading failed."""
 
@@ -61,18 +66,16 @@ def fleet_values(visit: Visit, fleet: FleetNow, yard: Yard) -> dict[str, Any]:
         "routes": sorted({route for one in known for route in one.routes}),
         "scenes": sorted({scene for one in known for scene in one.scenes}),
         "vendors": sorted({one.vendor for one in known if one.vendor}),
-        "levels": list(Level),
+        "levels": [*(level.value for level in Level), REFUSED],
         "lines": lines_of(yard.policy),
         "stale": fleet.age_s > STALE_S,
         "why": lambda row: why_of(row, visit),
-        "next": lambda row: next_lines(
-            row.snapshot, row.explanation, yard.policy, visit.site.clock.now_s(), visit.words
-        ),
+        "next": lambda row: next_of(row, visit, yard.policy),
     }
 
 
 COLUMNS = (
-    "model", "vendor", "level", "mode", "since", "judged_10m", "repeats_10m", "ratio_10m", "enough_to_tell",
+    "model", "vendor", "level", "stands", "mode", "since", "judged_10m", "repeats_10m", "ratio_10m", "enough_to_tell",
     "requests_per_min", "hard_failures_10m", "routes", "shares_in_force", "shares_configured", "why",
 )  # fmt: skip
 
@@ -82,7 +85,7 @@ def _sheet(rows: Sequence[Row], visit: Visit) -> Sheet:
         columns=COLUMNS,
         rows=(
             (
-                row.model, row.known_as.vendor, row.level, row.snapshot.mode, row.snapshot.since or None, row.n, row.k,
+                row.model, row.known_as.vendor, row.level, row.stands, row.snapshot.mode, row.snapshot.since or None, row.n, row.k,
                 row.ratio, row.known, row.per_min, row.hard, [share.route for share in row.shares],
                 [f"{share.effective:.4g}" for share in row.shares],
                 [f"{share.configured:.4g}" for share in row.shares], why_of(row, visit),
@@ -93,13 +96,32 @@ def _sheet(rows: Sequence[Row], visit: Visit) -> Sheet:
 
 
 def why_of(row: Row, visit: Visit) -> str:
-    """Its strongest reason in one line: the rule that fires now, else what moved it last."""
+    """Its strongest reason in one line: that it is refused to us, the rule that fires now, else what moved it last."""
+    if row.stands == REFUSED:
+        return refusal_of(row, visit)
     fired = [reading for reading in row.explanation.rules if reading.fired] if row.explanation else []
     if fired and row.snapshot.mode.value == "auto":
         return rule_line(max(fired, key=lambda reading: reading.level.severity), visit.words).words
     if row.forced:
         return visit.words("why.forced", actor=row.snapshot.mode_actor, reason=row.snapshot.mode_reason)
     return reasons(row.snapshot, visit.words)
+
+
+def next_of(row: Row, visit: Visit, policy: BreakerPolicy) -> list[str]:
+    """What happens next, soonest first."""
+    lines = next_lines(row.snapshot, row.explanation, policy, visit.site.clock.now_s(), visit.words)
+    if row.stands == REFUSED:
+        return [visit.words("refusal.do"), *lines[1:]]  # the first speaks of a level that moves by replies
+    return [refusal_of(row, visit), *lines] if row.refusals else lines
+
+
+def refusal_of(row: Row, visit: Visit) -> str:
+    """In a sentence; on a page its moment is told in the reader's own zone."""
+    clock, again_at = visit.site.clock, gravest(row.refusals).again_at
+    if visit.csv:
+        return words_of(row.refusals, clock.now_s(), visit.words, lambda at: iso(clock, at))
+    said = words_of(row.refusals, clock.now_s(), visit.words, lambda _: MOMENT)
+    return escape(said).replace(MOMENT, moment(clock, again_at))
 
 
 async def _switched(switches: Switches | None) -> list[Switch]:

@@ -8,9 +8,9 @@ from starlette.routing import Route
 
 from breaker.gray import GrayRelease
 from console.csv_out import Sheet, mappings
+from console.fleet_ports import AuditTrail
 from console.forms import reason_of
 from console.gray_api import GrayRefused, Grays
-from console.ports import AuditTrail
 from console.site import Site, Visit, acts, looks
 
 HISTORY = 30

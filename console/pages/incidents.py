@@ -8,8 +8,8 @@ from starlette.routing import Route
 from console.access import Role
 from console.alerts_ports import AlertRoom, ChannelRow, DeliveryRow, EventRow, IncidentRow, SilenceRow
 from console.csv_out import records
+from console.fleet_ports import AuditTrail
 from console.forms import BadForm, reason_of
-from console.ports import AuditTrail
 from console.render import moment, pct
 from console.site import Site, Visit, acts, looks
 

@@ -8,9 +8,10 @@ from starlette.routing import Route
 
 from console.access import Role
 from console.csv_out import mappings, records
+from console.fleet_ports import Act, AuditTrail
 from console.forms import Form, reason_of
 from console.jobs_api import ClockJobs
-from console.ports import Act, AuditTrail, KeyRing, KeyRow
+from console.key_ports import KeyRing, KeyRow
 from console.site import Site, Visit, acts, looks
 
 PAGE = 100

@@ -15,15 +15,16 @@ from breaker.seen import last_complete_minute
 from breaker.snapshot import Transition
 from breaker.window import MinuteRow
 from console.feed import Feed
+from console.fleet_ports import AuditTrail, History, Yard
 from console.forms import reason_of
 from console.marked import marked
 from console.model_now import SHOWN_MIN, heat_map, kinds, loops, parts, series
 from console.model_sheets import model_sheets
-from console.pages.fleet import lines_of, why_of
-from console.ports import AuditTrail, Failed, History, Hour, HourBook, Records, Yard
+from console.pages.fleet import lines_of, next_of, why_of
+from console.record_ports import Failed, Hour, HourBook, Records
 from console.site import Site, Visit, acts, looks
 from console.watch_api import Watched
-from console.why import next_lines, rule_line, why_not
+from console.why import rule_line, why_not
 
 FORCED_MINUTES = 60.0
 LONGEST_MINUTES = 7 * 24 * 60.0
@@ -92,13 +93,12 @@ class ModelPages:
 
     async def _now_values(self, visit: Visit, model: str) -> dict[str, Any]:
         row, yard = await self._feed.row(model), self._yard
-        now_s = visit.site.clock.now_s()
         explained = row.explanation
         return {
             "row": row,
             "lines": lines_of(yard.policy),
             "why": why_of(row, visit),
-            "next": next_lines(row.snapshot, explained, yard.policy, now_s, visit.words),
+            "next": next_of(row, visit, yard.policy),
             "rules": [rule_line(reading, visit.words) for reading in explained.rules] if explained else [],
             "why_not": why_not(explained, visit.words) if explained else [],
             "store_down": yard.store_down(),

@@ -8,8 +8,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from console.csv_out import records
+from console.fleet_ports import AuditTrail
 from console.forms import BadForm, Form, reason_of
-from console.ports import AuditTrail, PhraseBook, PhraseVersion
+from console.phrase_ports import PhraseBook, PhraseVersion
 from console.site import Site, Visit, acts, looks
 from detector import score
 from fallback_phrases.catalog import DEFAULT_SCENE, SILENT_SCENES, BadPhraseFile, Phrases, parse

@@ -6,8 +6,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from console.csv_out import Sheet, records
+from console.fleet_ports import AuditTrail
 from console.marked import marked
-from console.ports import Asked, AuditTrail, Records, Sought, Try
+from console.record_ports import Asked, Records, Sought, Try
 from console.site import Site, Visit, acts, looks
 
 PAGE = 50

@@ -10,8 +10,8 @@ from breaker.ports import StoreUnavailable
 from console.access import Role
 from console.config_ports import Configuration, ProcessConfig
 from console.csv_out import records
+from console.fleet_ports import AuditTrail
 from console.forms import reason_of
-from console.ports import AuditTrail
 from console.site import Site, Visit, acts, looks
 
 CONTEXT_LINES = 3

@@ -5,8 +5,8 @@ from starlette.routing import Route
 
 from base.switch import FLEET, Switch, SwitchMode
 from console.csv_out import records
+from console.fleet_ports import AuditTrail
 from console.forms import reason_of
-from console.ports import AuditTrail
 from console.site import Site, Visit, acts, looks
 from console.switch_ports import Switches
 

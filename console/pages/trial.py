@@ -12,10 +12,11 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from console.access import Role
+from console.fleet_ports import AuditTrail
 from console.forms import BadForm
 from console.marked import Marked, cut
-from console.ports import AuditTrail, Prober, Told
 from console.site import Site, Visit, acts, looks
+from console.trial_ports import Prober, Told
 from console.words import Words
 from detector import PROFILES, StreamGate, score
 from detector.verdict import GateState, Verdict

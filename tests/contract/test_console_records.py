@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from console.ports import Sought
+from console.record_ports import Sought
 from router.ports import CallRow, FailedReply
 from store.sql_admin import AdminAction, SqlAdminLog
 from store.sql_calls import SqlCallLog

@@ -17,7 +17,7 @@ from pointsman.__main__ import main
 main()
 """
 NOT_HERE = {"alembic", "mako", "jinja2", "apscheduler", "numpy", "rich", "pygments"}
-CONSOLE = {"console.ports", "console.config_ports", "console.switch_ports"}
+CONSOLE = {f"console.{name}_ports" for name in ("fleet", "record", "key", "phrase", "config", "switch")}
 """Records and ports, of which adapters in the router's process are the other half."""
 MONITOR = {
     "monitor.report",

@@ -20,7 +20,8 @@ from console.access import Identity, Role
 from console.app import Desk, build_console
 from console.assets import Assets
 from console.feed import Feed
-from console.ports import Act, Asked, Failed, Known, Share, Sought, Try
+from console.fleet_ports import Act, Known, Refusal, Share
+from console.record_ports import Asked, Failed, Sought, Try
 from console.render import environment
 from console.session import Sealer, mark_of
 from console.site import Site
@@ -60,6 +61,7 @@ class World:
     sql_gone: bool = False
     phrase_only: tuple[str, ...] = ()
     suspect: bool = False
+    refused: dict[str, list[Refusal]] = field(default_factory=dict)
     withdrawn: set[str] = field(default_factory=set)
 
     @property
@@ -78,6 +80,9 @@ class World:
 
     def all_shares(self) -> Mapping[str, Sequence[Share]]:
         return {model: self.shares(model) for model in self.models}
+
+    def refusals(self) -> Mapping[str, Sequence[Refusal]]:
+        return self.refused
 
     def store_down(self) -> bool:
         return self.store_gone

@@ -143,10 +143,35 @@ ALERTS: dict[str, Alert] = {
     ),
     "robot_broken": found(AlertKind.ROBOT_BROKEN, "wecom", model="", channel="wecom", detail="errcode 93000"),
     "store_down": found(AlertKind.STORE_DOWN, "redis", Severity.CRITICAL, model="", since=AT - 12),
-    "forbidden": found(AlertKind.FORBIDDEN, "acme/large #1", model=MODEL, status=401.0, since=AT - 3, others=1.0),
-    "forbidden_all": found(
-        AlertKind.FORBIDDEN, "acme/large #1", Severity.CRITICAL, model=MODEL, status=402.0, since=AT - 3, others=0.0
+    "forbidden": found(
+        AlertKind.FORBIDDEN,
+        "acme/large #1",
+        model=MODEL,
+        status=401.0,
+        since=AT - 3,
+        others=1.0,
+        routes=2,
+        routes_out=[],
     ),
+    **{
+        f"forbidden_{name}": found(
+            AlertKind.FORBIDDEN,
+            "acme/large #1",
+            Severity.CRITICAL,
+            model=MODEL,
+            status=status,
+            since=AT - 3,
+            others=0.0,
+            routes=routes,
+            routes_out=out,
+        )
+        for name, status, routes, out in (
+            ("all", 402.0, 2, []),
+            ("and_some_routes_are_out", 401.0, 2, ["chat"]),
+            ("and_nobody_is_left", 403.0, 2, ["chat", "summary"]),
+            ("and_nobody_asks_it", 404.0, 0, []),
+        )
+    },
     "heartbeat": found(
         AlertKind.HEARTBEAT,
         "pipe",

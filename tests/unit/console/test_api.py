@@ -15,8 +15,8 @@ from breaker.seen import Seen
 from breaker.snapshot import Snapshot, Transition
 from console.access import Identity, Role
 from console.api import build_admin
+from console.fleet_ports import Refusal, Share
 from console.gatekeeper import Gate
-from console.ports import Share
 
 TOKEN = "pm-admin-test"
 POLICY = BreakerPolicy()
@@ -30,6 +30,7 @@ class World:
         self.acts: list[tuple[str, str, str]] = []
         self.audit_down = False
         self.store_gone = False
+        self.refused: dict[str, list[Refusal]] = {}
 
     models = ("acme/large",)
 
@@ -38,6 +39,9 @@ class World:
 
     def shares(self, model: str) -> Sequence[Share]:
         return [Share(route="default", configured=1.0, effective=1.0)]
+
+    def refusals(self) -> Mapping[str, Sequence[Refusal]]:
+        return self.refused
 
     def store_down(self) -> bool:
         return self.store_gone

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from console.ports import EvalModel, EvalResult, EvalRun, ReportDay
+from console.report_ports import EvalModel, EvalResult, EvalRun, ReportDay
 from tests.support.console_desk import Browser, World
 
 CLEAN = EvalResult(

@@ -6,7 +6,7 @@ from breaker.levels import Level, Mode, Reason
 from breaker.window import Counts, MinuteRow
 from console.feed import Feed
 from console.fleet_now import SPARK_BUCKETS, Bar, in_order, row_of, spark
-from console.ports import Known
+from console.fleet_ports import Known
 from tests.support.console_desk import Browser, World
 
 

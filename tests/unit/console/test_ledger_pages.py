@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from console.ports import KeyRow
+from console.key_ports import KeyRow
 from tests.support.console_desk import Browser, World
 
 KEY = KeyRow(

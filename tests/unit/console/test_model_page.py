@@ -8,7 +8,7 @@ from breaker.window import Counts, MinuteRow
 from console.fleet_now import Bar
 from console.marked import marked
 from console.model_now import heat_map, kinds, loops, parts, series
-from console.ports import Hour
+from console.record_ports import Hour
 from tests.support.console_desk import Browser, World, failed
 
 

@@ -11,7 +11,7 @@ from console.alerts_ports import ChannelRow, DeliveryRow, EventRow, IncidentRow,
 from console.config_ports import OnDisk, ProcessConfig, Reloaded, Running
 from console.gray_api import GrayRefused
 from console.pages.settings import difference
-from console.ports import EvalRun, ReportDay
+from console.report_ports import EvalRun, ReportDay
 from monitor.gray_report import report
 from tests.support.console_desk import Browser, World
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from console.pages.phrases import difference
-from console.ports import PhraseVersion
+from console.phrase_ports import PhraseVersion
 from fallback_phrases.catalog import Phrases, load, parse
 from tests.support.console_desk import Browser, World
 

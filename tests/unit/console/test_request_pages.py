@@ -3,7 +3,7 @@
 import pytest
 
 from console.pages.requests import time_axis
-from console.ports import Try
+from console.record_ports import Try
 from tests.support.console_desk import Browser, World, asked, failed
 
 

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 
 from console.pages.trial import event, shown_of
-from console.ports import Told
+from console.trial_ports import Told
 from tests.support.console_desk import Browser, World, form_token
 
 LOOP = "The harbour is quiet. " + "and then we sail " * 60

@@ -149,3 +149,25 @@ async def test_a_route_whose_models_all_refuse_us_is_told_as_phrase_only() -> No
     rests.answered("b", 0, now_s + 301)
     await watch.once()
     assert not [a for a in desk.open if a.kind is AlertKind.PHRASE_ONLY]
+
+
+async def test_the_alert_of_a_refusal_says_who_answers_instead_and_is_told_anew_when_that_changes() -> None:
+    fleet, desk, rests = Fleet(MODELS), Desk(), Rests()
+    rests.know(topology())
+    guard = fleet.replica()
+    watch = ConditionWatch(guard, topology, desk, fleet.clock, rests)
+    now_s = fleet.clock.now_s()
+    rests.rest("b", 0, now_s + 300, reason=RestReason.FORBIDDEN, at=now_s, status=401)
+    await watch.once()
+    told = [a.facts for a in desk.fired if a.kind is AlertKind.FORBIDDEN]
+    assert [(f["routes"], f["routes_out"]) for f in told] == [(1, [])]
+    for model in ("a", "c"):
+        await guard.force(model, Mode.FORCED_OPEN, "op", "drill", now_s + 600)
+    for _ in range(2):
+        await watch.once()
+    told = [a.facts for a in desk.fired if a.kind is AlertKind.FORBIDDEN]
+    assert [(f["routes"], f["routes_out"]) for f in told] == [(1, []), (1, ["chat"])]
+    # Asked again and refused again: nothing new to tell.
+    rests.rest("b", 0, now_s + 700, reason=RestReason.FORBIDDEN, at=now_s + 400, status=401)
+    await watch.once()
+    assert len([a for a in desk.fired if a.kind is AlertKind.FORBIDDEN]) == 2
