@@ -1,15 +1,14 @@
 """`pointsman alerts`: what holds, taking it, silencing it, and whether the robots answer. Asked of a running monitor."""
 
-from datetime import datetime
 from typing import Annotated, Any
 from urllib.parse import quote, urlencode
-from zoneinfo import ZoneInfo
 
 import typer
 from rich.table import Table
 
 from pointsman.cli.asking import JsonOption, TokenOption, UrlOption, asked, tell
 from pointsman.cli.tables import print_table
+from pointsman.cli.words import moment
 
 app = typer.Typer(no_args_is_help=True, help="Alerts: list, take, silence; test the channels.")
 ReasonOption: str = typer.Option("taken", help="For the audit log.")
@@ -231,13 +230,3 @@ def _letters(rows: list[dict[str, Any]]) -> Table:
         filed = moment(row["created_at"])
         out.add_row(filed, row["channel"], row["why"], row["severity"], row["state"], str(row["tries"]), row["detail"])
     return out
-
-
-def moment(at: float | None) -> str:
-    """In UTC, for a terminal."""
-    if at is None:
-        return ""
-    try:
-        return datetime.fromtimestamp(at, ZoneInfo("UTC")).strftime("%Y-%m-%d %H:%M:%SZ")
-    except (OverflowError, ValueError):  # scaled time leaves the calendar behind
-        return f"{at:.0f}"

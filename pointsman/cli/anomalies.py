@@ -10,8 +10,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from pointsman.cli.asking import TokenOption, UrlOption, asked
-from pointsman.cli.jobs import moment
 from pointsman.cli.tables import print_table
+from pointsman.cli.words import moment
 
 app = typer.Typer(
     invoke_without_command=True, help="The anomaly list: models people complain of; take one off by hand."
@@ -76,7 +76,7 @@ def table(rows: list[dict[str, Any]]) -> Table:
     """One line per stay on the list."""
     out = Table("model", "listed for", "last bad day", "people", "line", "expected", "chance", "clean days", "left")
     for row in rows:
-        left = f"{moment(row['left_at'], '')} {row['left_why']} {row['left_by']}".strip() if row["left_at"] else ""
+        left = f"{moment(row['left_at'])} {row['left_why']} {row['left_by']}".strip() if row["left_at"] else ""
         out.add_row(
             *(escape(row[name]) for name in ("model", "day", "last_bad_day")),
             f"{row['users']} ({row['complaints']} complaints)",

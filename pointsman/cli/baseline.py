@@ -7,7 +7,6 @@ import asyncio
 import getpass
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,6 +21,7 @@ from monitor.nightly.records import Baseline, RunState
 from pointsman.assemble import StartError, open_sql
 from pointsman.cli.check import DEFAULT_FILE, settings_or_exit
 from pointsman.cli.tables import print_table
+from pointsman.cli.words import moment
 from pointsman.settings import Settings
 from store.sql_evals import SqlEvals
 
@@ -73,7 +73,7 @@ def show(config: Path = ConfigOption) -> None:
             one.suite_version,
             one.detector_version,
             str(one.version),
-            _moment(one.pinned_at),
+            moment(one.pinned_at),
             one.pinned_by,
             one.run_id,
             one.note,
@@ -89,13 +89,9 @@ def runs(limit: int = typer.Option(20, min=1), config: Path = ConfigOption) -> N
         state = str(one.state) if one.state is not RunState.RUNNING else "running or interrupted"
         prompts = f"{one.prompts}{' (sample)' if one.sampled else ''}"
         table.add_row(
-            one.id, _moment(one.started_at), state, one.suite_version, prompts, ", ".join(one.models), one.detail
+            one.id, moment(one.started_at), state, one.suite_version, prompts, ", ".join(one.models), one.detail
         )
     print_table(table)
-
-
-def _moment(at: float) -> str:
-    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M}Z"
 
 
 def _with_evals(settings: Settings, act: Callable[[SqlEvals], Awaitable[T]]) -> T:

@@ -11,9 +11,9 @@ from rich.table import Table
 
 from base.clock import SystemClock
 from pointsman.cli.asking import TokenOption, UrlOption, asked
-from pointsman.cli.jobs import moment
 from pointsman.cli.moments import moment as meant
 from pointsman.cli.tables import print_table
+from pointsman.cli.words import moment
 
 
 def findings(
@@ -50,9 +50,9 @@ def table(rows: list[dict[str, Any]]) -> Table:
     """One line per finding."""
     out = Table("found", "model", "kind", "scene", "figures", "told", "marks until")
     for row in rows:
-        until = moment(row["until"], "")
+        until = moment(row["until"])
         out.add_row(
-            moment(row["at"], ""),
+            moment(row["at"]),
             escape(row["model"]),
             row["kind"],
             escape(row["scene"]),

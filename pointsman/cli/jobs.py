@@ -1,14 +1,13 @@
 """`pointsman jobs`: what runs by the clock, when it ran last and runs next; or run one now."""
 
-from datetime import datetime
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import typer
 from rich.table import Table
 
 from pointsman.cli.asking import JsonOption, TokenOption, UrlOption, asked, tell
 from pointsman.cli.tables import print_table
+from pointsman.cli.words import moment
 
 app = typer.Typer(invoke_without_command=True, help="Clock jobs: list them, or run one now.")
 
@@ -53,8 +52,8 @@ def history(
     out = Table("slot", "state", "tries", "began", "ended", "what happened")
     runs = asked("GET", url, f"/admin/jobs/{name}?limit={limit}", token)["runs"]
     for row in runs:
-        ended = moment(row["ended_at"], "")
-        out.add_row(row["slot"], row["state"], str(row["tries"]), moment(row["started_at"], ""), ended, row["detail"])
+        ended = moment(row["ended_at"])
+        out.add_row(row["slot"], row["state"], str(row["tries"]), moment(row["started_at"]), ended, row["detail"])
     tell(as_json, runs, lambda: print_table(out))
 
 
@@ -71,13 +70,3 @@ def table(rows: list[dict[str, Any]]) -> Table:
 
 def _why(run: dict[str, Any]) -> str:
     return f" ({run['detail']})" if run["detail"] else ""
-
-
-def moment(at: float | None, zone: str) -> str:
-    """A moment for people; in UTC where no zone is given."""
-    if at is None:
-        return ""
-    try:
-        return datetime.fromtimestamp(at, ZoneInfo(zone or "UTC")).strftime("%Y-%m-%d %H:%M:%S")
-    except (OverflowError, ValueError):  # scaled time leaves the calendar behind
-        return f"{at:.0f}"

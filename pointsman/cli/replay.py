@@ -9,10 +9,8 @@ import os
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, NoReturn
-from zoneinfo import ZoneInfo
 
 import typer
 from rich.console import Console
@@ -31,6 +29,7 @@ from pointsman.cli.check import DEFAULT_FILE, settings_or_exit
 from pointsman.cli.local_sql import with_sql
 from pointsman.cli.progress import bar
 from pointsman.cli.tables import print_table
+from pointsman.cli.words import moment
 from pointsman.replaying import read_replies, read_rules, rules_of, span
 from pointsman.settings import Settings, SettingsError
 from store.sql_replay import Mark, SqlReplay
@@ -210,9 +209,9 @@ def _moves(console: Console, story: Story, zone: str) -> None:
     from breaker.scenario import START_S
 
     for moved in story.played.told:
-        at = datetime.fromtimestamp(story.began_at + moved.at - START_S, ZoneInfo(zone))
+        at = moment(story.began_at + moved.at - START_S, zone)
         reasons = ", ".join(reason.value for reason in moved.reasons)
-        console.print(f"  {at:%Y-%m-%d %H:%M}  {moved.from_level} → {moved.to_level}: {reasons}", soft_wrap=True)
+        console.print(f"  {at}  {moved.from_level} → {moved.to_level}: {reasons}", soft_wrap=True)
 
 
 def _write(out: Path, found: Replayed) -> None:

@@ -23,12 +23,13 @@ from monitor.report.charts import percent
 from monitor.report.digest import digest
 from monitor.report.document import Report, UnreadableReport, from_document
 from monitor.report.export import as_csv, as_json
-from monitor.report.html import moment, render
+from monitor.report.html import render
 from monitor.report.words import STANDINGS, name_of
 from pointsman.assemble import StartError, open_sql
 from pointsman.cli.asking import JsonOption, tell
 from pointsman.cli.check import DEFAULT_FILE, settings_or_exit
 from pointsman.cli.tables import print_table
+from pointsman.cli.words import moment
 from pointsman.nightly import evaluation_of, policy_of
 from pointsman.reporting import made_report
 from pointsman.settings import Settings

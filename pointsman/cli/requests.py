@@ -2,7 +2,6 @@
 
 import json
 import time
-from datetime import datetime
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -13,6 +12,7 @@ from rich.text import Text
 
 from pointsman.cli.asking import TokenOption, UrlOption, asked
 from pointsman.cli.tables import print_table
+from pointsman.cli.words import moment
 
 HOUR_S = 3_600
 
@@ -75,10 +75,6 @@ def _show(told: dict[str, Any]) -> None:
     for failed in told["failed"]:
         console.print(Text(f"{failed['model']}, not shown to the user: {failed['loop_class'] or failed['fault']}"))
         console.print(Text(failed["excerpt"]), soft_wrap=True)
-
-
-def moment(at: float) -> str:
-    return datetime.fromtimestamp(at).astimezone().strftime("%m-%d %H:%M:%S")
 
 
 def _json(value: Any) -> str:

@@ -1,13 +1,16 @@
 """`pointsman status`: where each model stands, asked of a running monitor."""
 
 import json
+from dataclasses import fields
 from typing import Any
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from breaker.levels import Mode, Reason
+from breaker.levels import Level, Mode, Reason
+from console.fleet_ports import Refusal
+from console.refusals import REFUSED, words_of
 from pointsman.cli import words
 from pointsman.cli.asking import TokenOption, UrlOption, asked
 from pointsman.cli.tables import print_table
@@ -25,7 +28,7 @@ def status(
     """Show level, mode, shares and the 10-minute rate. Exit 1: the service did not tell."""
     told = asked("GET", url, "/admin/models", token, language=words.language(language))
     if model:
-        _tell_rules(told, model)
+        _tell_rules(told, model, words.language(language))
     elif as_json:
         typer.echo(json.dumps(told, ensure_ascii=False, indent=2))
     else:
@@ -34,12 +37,13 @@ def status(
         typer.echo("the store does not answer: this is the last known state", err=True)
 
 
-def _tell_rules(told: dict[str, Any], model: str) -> None:
+def _tell_rules(told: dict[str, Any], model: str, language: str) -> None:
     rows = [row for row in told["models"] if row["model"] == model]
     if not rows:
         typer.echo(f"pointsman: no model {model!r}; known: {', '.join(r['model'] for r in told['models'])}", err=True)
         raise typer.Exit(1)
-    for line in rows[0]["next"]:
+    refused = refusal(rows[0], told["now"], language)
+    for line in ([refused, words.words(language)("refusal.do")] if refused else []) + rows[0]["next"]:
         typer.echo(line)
 
 
@@ -49,7 +53,7 @@ def fleet_table(rows: list[dict[str, Any]], now_s: float) -> Table:
     for row in rows:
         shares = ", ".join(f"{s['route']} {s['effective']:.0%}" for s in row["shares"])
         since = words.span(now_s - row["since"]) if row.get("since") else ""
-        cells = (row["model"], words.level(row["effective"]), _mode(row, now_s), since, shares, _rate(row), _why(row))
+        cells = (row["model"], _stands(row), _mode(row, now_s), since, shares, _rate(row), _why(row, now_s))
         out.add_row(*(Text(cell) for cell in cells))
     return out
 
@@ -71,8 +75,24 @@ def _rate(row: dict[str, Any]) -> str:
     return f"too few to tell: {rule['n']} of the {rule['minimum']} needed{anew}"
 
 
-def _why(row: dict[str, Any]) -> str:
-    """The reasons of its last move, with the figures it was made on."""
+def _stands(row: dict[str, Any]) -> str:
+    """Its level; `refused` where its vendor turns us away, which serves nobody whatever the level."""
+    return words.level(REFUSED if row.get("refused") and row["effective"] != Level.OPEN else row["effective"])
+
+
+def refusal(row: dict[str, Any], now_s: float, language: str = "en") -> str:
+    """In a sentence; empty where nobody refuses it."""
+    known = {name.name for name in fields(Refusal)}
+    told = [Refusal(**{name: one[name] for name in known if name in one}) for one in row.get("refusals", ())]
+    return words_of(told, now_s, words.words(language), words.moment) if told else ""
+
+
+def _why(row: dict[str, Any], now_s: float) -> str:
+    """That it is refused to us; the reasons of its last move, with the figures it was made on."""
+    return "; ".join(filter(None, (refusal(row, now_s), _moved(row))))
+
+
+def _moved(row: dict[str, Any]) -> str:
     if row["mode"] in FORCED:
         return f"by {row['mode_actor']}: {row['mode_reason']}"
     moved = (row.get("transitions") or [{}])[-1]

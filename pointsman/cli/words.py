@@ -5,8 +5,9 @@ Tables are English; sentences about a model come in the reader's language: the o
 """
 
 import os
-import time
+from datetime import datetime
 from functools import cache
+from zoneinfo import ZoneInfo
 
 import typer
 
@@ -18,8 +19,8 @@ LanguageOption: str = typer.Option(
 
 
 @cache
-def words() -> Words:
-    return load()["en"]
+def words(language: str = "en") -> Words:
+    return load()[language]
 
 
 def language(asked: str = "") -> str:
@@ -56,6 +57,12 @@ def span(seconds: float) -> str:
     return duration(words(), seconds)
 
 
-def moment(at: float) -> str:
-    """In the reader's own zone."""
-    return time.strftime("%m-%d %H:%M:%S", time.localtime(at))
+def moment(at: float | None, zone: str = "") -> str:
+    """`2026-11-30 14:05:10 CST`: in `zone`, else in the reader's own; nothing for no moment."""
+    if at is None:
+        return ""
+    try:
+        when = datetime.fromtimestamp(at, ZoneInfo(zone)) if zone else datetime.fromtimestamp(at).astimezone()
+    except (OverflowError, ValueError, OSError):  # scaled time leaves the calendar behind
+        return f"{at:.0f}"
+    return when.strftime("%Y-%m-%d %H:%M:%S %Z")

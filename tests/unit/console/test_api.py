@@ -1,6 +1,7 @@
 """The admin JSON: who may, what is refused, and that every act is written down first."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import ClassVar
 
 import httpx
@@ -225,3 +226,13 @@ async def test_sentences_about_a_model_come_in_the_language_asked_for() -> None:
         (row,) = (await client.get("/admin/models", headers={"accept-language": "en"})).json()["models"]
     assert any("Too few replies" in words for words in row["next"])
     assert row["rules"][0]["words"] == "Repeats over 10 minutes: too few to tell (0 of 30)"
+
+
+async def test_models_that_a_vendor_refuses_are_told_with_their_status_and_the_next_try() -> None:
+    world = World()
+    refusal = Refusal(endpoint=0, status=401, waits=False, told_at=990.0, again_at=1_290.0)
+    for refusals, refused in (([], False), ([refusal], True), ([replace(refusal, others=1)], False)):
+        world.refused = {"acme/large": refusals}
+        async with client_of(world) as asking:
+            row = (await asking.get("/admin/models")).json()["models"][0]
+        assert (row["refused"], row["refusals"]) == (refused, [asdict(one) for one in refusals])

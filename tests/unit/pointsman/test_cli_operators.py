@@ -1,6 +1,7 @@
 """What operators' commands ask of the admin API, and how they show it."""
 
 import json
+from datetime import datetime
 from typing import Any
 
 import httpx
@@ -9,6 +10,7 @@ from typer.testing import CliRunner
 
 from pointsman.cli import asking
 from pointsman.cli.main import app
+from pointsman.cli.words import moment
 
 RULE = {
     "rule": "ratio_10m", "level": "warn", "value": 0.0825, "line": 0.08, "n": 97, "minimum": 30, "known": True, "fired": True,
@@ -95,7 +97,7 @@ def test_force_sends_mode_minutes_and_reason(monkeypatch: pytest.MonkeyPatch) ->
     forced = {**ROW, "mode": "forced_open", "effective": "open", "mode_until": 1_700_000_000.0}
     code, out, calls = told(monkeypatch, forced, *arguments)
     assert code == 0
-    assert "acme/large is forced open, and takes traffic as L3 open until 11-1" in out
+    assert "acme/large is forced open, and takes traffic as L3 open until 2023-11-1" in out
     assert "then it is probed" in out and "straight back: pointsman reset acme/large" in out
     assert calls == [
         (
@@ -132,6 +134,41 @@ def test_one_request_tells_its_attempts_and_the_excerpt(monkeypatch: pytest.Monk
 def test_the_shell_can_complete_commands() -> None:
     out = CliRunner().invoke(app, ["--help"]).output
     assert "--install-completion" in out
+
+
+REFUSAL = {
+    "endpoint": 0, "status": 401, "waits": False, "told_at": 1_700_000_000.0, "again_at": 1_700_000_300.0, "others": 0,
+}  # fmt: skip
+REFUSED = {
+    **ROW,
+    "effective": "healthy",
+    "reasons": [],
+    "refused": True,
+    "refusals": [REFUSAL],
+    "next": ["Warns at 8 %"],
+}
+
+
+def test_a_model_that_its_vendor_refuses_does_not_read_as_healthy(monkeypatch: pytest.MonkeyPatch) -> None:
+    fleet = {**FLEET, "models": [REFUSED], "now": 1_700_000_010.0}
+    said = f"Refused by the vendor (401), asked again at {moment(1_700_000_300.0)}"
+    for command in (("status",), ("models",), ("models", "acme/large")):
+        code, out, _ = told(monkeypatch, fleet, *command)
+        assert code == 0 and said in out and "Healthy" not in out.split("rule")[0], command
+    code, out, _ = told(monkeypatch, fleet, "status", "--why", "acme/large", "--lang", "zh")
+    assert f"被供应商拒绝（401），{moment(1_700_000_300.0)} 再试" in out and "请核对密钥" in out
+    late = {**fleet, "now": 1_700_000_301.0}
+    assert "asked again with the next request" in told(monkeypatch, late, "status")[1]
+    code, out, _ = told(monkeypatch, fleet, "status", "--json")
+    assert json.loads(out)["models"][0]["refusals"] == [REFUSAL]
+
+
+def test_a_moment_in_a_table_says_in_which_zone(monkeypatch: pytest.MonkeyPatch) -> None:
+    code, out, _ = told(monkeypatch, {"requests": [REQUEST]}, "requests")
+    zone = datetime.fromtimestamp(1_700_000_000.0).astimezone().tzname()
+    assert code == 0 and zone and f":20 {zone}" in out
+    code, out, _ = told(monkeypatch, FLEET, "models", "acme/large")
+    assert f":01 {zone}" in out
 
 
 LISTED = {
@@ -173,7 +210,7 @@ def test_the_anomaly_list_says_who_and_why_and_what_people_said(monkeypatch: pyt
 def test_the_history_of_the_list_says_who_left_and_why(monkeypatch: pytest.MonkeyPatch) -> None:
     left = {**LISTED, "left_at": 1_700_000_000.0, "left_why": "by hand", "left_by": "ann"}
     code, out, calls = told(monkeypatch, {"anomalies": [left]}, "anomalies", "history", "--model", "acme/large")
-    assert code == 0 and "2023-11-14 22:13:20 by hand ann" in out
+    assert code == 0 and f"{moment(1_700_000_000.0)} by hand ann" in out
     assert calls[0][1].endswith("/admin/anomalies/history?limit=100&model=acme%2Flarge")
 
 

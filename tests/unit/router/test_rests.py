@@ -157,3 +157,23 @@ async def test_an_operators_reset_ends_the_rests_of_a_model_for_the_fleet() -> N
         await rests.exchange(shelf, NOW + 21)
     assert (here.refused(), there.refused()) == (frozenset(), frozenset())
     assert max(there.until("m", at) for at in (0, 1)) <= NOW + 20.0
+
+
+def test_resting_endpoints_are_told_until_they_are_asked_again_and_refusals_longer() -> None:
+    rests = Rests()
+    rests.know(topology(ONE, TWO))
+    rests.rest("m", 0, NOW + 300.0, reason=RestReason.FORBIDDEN, at=NOW, status=401)
+    rests.rest("m", 1, NOW + 30.0, at=NOW, status=429)
+
+    def told(now_s: float) -> list[tuple[int, str, int, float]]:
+        return [(one.endpoint, one.reason.value, one.status, one.until) for one in rests.resting(now_s)]
+
+    refused, waits = (0, "forbidden", 401, NOW + 300.0), (1, "rate_limited", 429, NOW + 30.0)
+    assert told(NOW + 1) == [refused, waits]
+    assert told(NOW + 31) == [refused]
+    assert told(NOW + 301) == [refused], "nobody has asked it since"
+    rests.answered("m", 0, NOW + 302)
+    assert told(NOW + 303) == []
+    rests.rest("m", 1, NOW + 900.0, at=NOW, status=429)
+    rests.know(topology(ONE))
+    assert told(NOW + 310) == [], "an endpoint that the settings no longer have"
