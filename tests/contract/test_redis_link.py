@@ -2,13 +2,16 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from random import Random
 
 import pytest
 
 from base.clock import SystemClock
+from breaker.outcome import Outcome
 from breaker.ports import StoreUnavailable
 from store.redis_link import RedisLink, connect
 from store.redis_nudge import Nudges
+from tests.support.live_guard import Live
 from tests.support.tcp_proxy import Manner, Proxy, proxy_to
 from tests.support.valkey import Valkey
 
@@ -79,3 +82,22 @@ async def test_a_black_hole_costs_a_question_its_time_and_no_more(valkey: Valkey
             await link.ask(lambda client: client.ping())
         assert not [one for one in client.connection_pool._in_use_connections if one.is_connected]
         await link.close()
+
+
+GUARDS = 40
+
+
+async def test_a_guard_ends_at_one_cancel_whatever_it_is_doing(valkey: Valkey) -> None:
+    """Its five loops ask all the while; a cancel that one of them loses would leave the whole guard running for ever."""
+    rng = Random(1)
+    for number in range(GUARDS):
+        here = Live(valkey.url, f"boot{number}", ("m", "k"))
+        running = asyncio.create_task(here.guard.run())
+        for _ in range(rng.randrange(60)):
+            here.guard.note(model="m", scene="chat", endpoint=0, outcome=Outcome.GOOD)
+            await asyncio.sleep(rng.choice((0.0, 0.0, 0.002)))
+        running.cancel()
+        done, _ = await asyncio.wait({running}, timeout=60)
+        assert done, f"guard {number} went on after its cancel"
+        await here.guard.close()
+        await here.link.close()

@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 from random import Random
 
+from base.cancels import end
 from base.clock import SystemClock
 from breaker.guard import Guard
 from breaker.outcome import Outcome
@@ -75,11 +76,7 @@ async def live(url: str, boot_id: str = "a", models: tuple[str, ...] = ("m",)) -
     try:
         yield here
     finally:
-        for _ in range(20):
-            task.cancel()
-            await asyncio.wait({task}, timeout=0.5)
-            if task.done():
-                break
+        await end([task])
         await here.guard.close()
         await here.link.close()
 
