@@ -65,8 +65,8 @@ def targets_of(settings: Settings, models: Sequence[str] = ()) -> list[Target]:
     if missing := [name for name in names if name not in topology.models]:
         raise UnknownModel(f"no model named {', '.join(missing)}; known: {', '.join(topology.models)}")
     return [
-        Target(model=name, vendor=topology.models[name].vendor or name, endpoint=topology.models[name].endpoints[0])
-        for name in dict.fromkeys(names)
+        Target(model=name, vendor=model.vendor or name, endpoint=model.endpoints[0], least_tokens=model.least_tokens)
+        for name, model in ((name, topology.models[name]) for name in dict.fromkeys(names))
     ]
 
 

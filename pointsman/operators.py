@@ -21,7 +21,7 @@ from console.jobs_api import jobs_routes
 from console.records_api import records_routes
 from console.switches_api import switches_routes
 from console.watch_api import watch_routes
-from monitor.probes.runner import ProbeRunner
+from monitor.probes.runner import Probed, ProbeRunner
 from monitor.schedule import Schedule
 from pointsman.alert_room import alert_room_of, open_pages
 from pointsman.assemble import Service
@@ -36,6 +36,7 @@ from pointsman.monitor_metrics import MonitorCollector, Reader
 from pointsman.switchwork import FleetSwitches
 from pointsman.telling import Telling, start_telling
 from pointsman.watchwork import KINDS, watched_of
+from router.topology import Topology
 from store.redis_switches import RedisSwitches
 from store.sql_admin import SqlAdminLog
 from store.sql_admin_tokens import SqlAdminTokens
@@ -132,10 +133,22 @@ class Operators:
         return operators_app(service, fleet, self._tokens, jobs, others, app)
 
 
+def probed_of(topology: Topology) -> dict[str, Probed]:
+    """How each model is asked for a probe."""
+    return {
+        name: Probed(endpoint=model.endpoints[0], least_tokens=model.least_tokens)
+        for name, model in topology.models.items()
+    }
+
+
 def _start_probes(service: Service) -> None:
-    endpoints = {name: model.endpoints[0] for name, model in service.deps.topology.models.items()}
     every_s = service.settings.monitor.sample_probe_every_s
     probes = ProbeRunner(
-        service.upstream, service.guard, endpoints, service.clock, service.deps.rng, sample_every_s=every_s
+        service.upstream,
+        service.guard,
+        lambda: probed_of(service.deps.topology),
+        service.clock,
+        service.deps.rng,
+        sample_every_s=every_s,
     )
     service.background(probes.run(), "probes")

@@ -100,6 +100,8 @@ class ModelSettings(Part):
     """Statuses of 400..499 by which this vendor tells of its own failures: another model is asked, and they count."""
     max_concurrent: Annotated[int | None, Field(ge=1, le=100_000)] = None
     """Attempts at once in one process; over it another candidate is asked. None: as many as come."""
+    least_tokens: Annotated[int, Field(ge=0, le=64_000)] = 0
+    """Tokens it needs before it says anything, for a model that reasons first: probes and suites ask for no fewer."""
     logprobs: Logprobs = Logprobs.NEVER
     """Which calls are asked for probabilities; needs the capability of that name."""
 
@@ -362,6 +364,7 @@ def _model(name: str, settings: ModelSettings) -> Model:
         price=Price(**settings.price.model_dump()) if settings.price is not None else None,
         retry_statuses=settings.retry_statuses,
         max_concurrent=settings.max_concurrent,
+        least_tokens=settings.least_tokens,
     )
 
 

@@ -20,7 +20,7 @@ from router.observing import as_vendor_means
 from router.topology import Model
 from router.wire import Kind
 from upstream.attempt import Attempt
-from upstream.call import Call, Timeouts
+from upstream.call import SLOWEST_PER_S, Call, Timeouts
 
 log = logging.getLogger("pointsman.router")
 LEAST_TOKENS = 300
@@ -42,10 +42,10 @@ class Shadows:
             return
         levels = deps.guard.levels()
         recovering = [c.model for c in journey.route.candidates if levels.get(c.model) is Level.RECOVERING]
-        if not recovering or not _proves_something(journey):
+        if not recovering:
             return
         model = deps.topology.models[deps.rng.choice(recovering)]
-        if (endpoint := awake(deps, model)) is None:
+        if not _proves_something(journey, model) or (endpoint := awake(deps, model)) is None:
             return
         task = asyncio.create_task(_probed(journey, model, endpoint), name="shadow probe")
         self._under_way.add(task)
@@ -59,8 +59,8 @@ class Shadows:
         await asyncio.gather(*under_way, return_exceptions=True)
 
 
-def _proves_something(journey: Journey) -> bool:
-    """Whether the request asks for prose long enough to loop, and would be guarded."""
+def _proves_something(journey: Journey, model: Model) -> bool:
+    """Whether the request asks for prose long enough to loop, with room for a model that reasons first, and would be guarded."""
     request, body = journey.request, journey.body
     limit = body.get("max_completion_tokens") or body.get("max_tokens")
     return (
@@ -69,7 +69,8 @@ def _proves_something(journey: Journey) -> bool:
         and not request.auxiliary
         and not request.repetition_allowed
         and journey.scene not in PLAIN_SCENES
-        and (not isinstance(limit, int) or limit >= LEAST_TOKENS)
+        and model.least_tokens <= LONGEST_S * SLOWEST_PER_S
+        and (not isinstance(limit, int) or limit >= max(LEAST_TOKENS, model.least_tokens))
     )
 
 

@@ -47,6 +47,8 @@ class Model:
     """They multiply what a stream costs."""
     max_concurrent: int | None = None
     """Attempts at once in one process; over it another candidate is asked. None: as many as come."""
+    least_tokens: int = 0
+    """A reply of fewer tokens says nothing about it: it reasons first. Probes and suites ask for no fewer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from detector.profile import Profile
@@ -32,6 +32,22 @@ class Call:
     """Take them out of what is handed on: the router asked for them, not the client."""
     path: str = "/chat/completions"
     """Appended to the endpoint's `base_url`; what is no chat and no completion is carried, not judged."""
+
+
+LIMITS = ("max_tokens", "max_completion_tokens")
+SLOWEST_PER_S = 20.0
+"""Tokens a second that a model is given time for, where it needs many of them before it answers."""
+
+
+def with_room(body: Mapping[str, Any], least_tokens: int) -> Mapping[str, Any]:
+    """`body` with its limits of tokens raised to `least_tokens`; itself where they allow for so many, or there is none."""
+    short = {name: least_tokens for name in LIMITS if isinstance(body.get(name), int) and body[name] < least_tokens}
+    return {**body, **short} if short else body
+
+
+def with_time(timeouts: "Timeouts", least_tokens: int) -> "Timeouts":
+    """`timeouts` in which a reply of so many tokens can come from a slow model: else its thinking would be a hard failure."""
+    return replace(timeouts, total_s=max(timeouts.total_s, least_tokens / SLOWEST_PER_S))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ from monitor.nightly.ports import Asks, Runs
 from monitor.nightly.records import Result, Run
 from monitor.nightly.shapes import Prompt
 from upstream.attempt import Attempt
-from upstream.call import Call, Endpoint, Timeouts
+from upstream.call import Call, Endpoint, Timeouts, with_room, with_time
 
 log = logging.getLogger(__name__)
 TRIES = 3
@@ -36,11 +36,12 @@ Prepare = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """One model to ask: its vendor, whose limits apply, and its primary endpoint."""
+    """One model to ask: its vendor, whose limits apply, its primary endpoint, and how many tokens it needs at least."""
 
     model: str
     vendor: str
     endpoint: Endpoint
+    least_tokens: int = 0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -120,7 +121,7 @@ class Asking:
             if reason := lane.exhausted or ("unreachable" if failing[target.model] >= GIVE_UP_AFTER else ""):
                 progress.skipped[f"{target.model}: {reason}"] += 1
                 continue
-            body = self._body(prompt)
+            body = with_room(self._body(prompt), target.least_tokens)
             attempt = await self._attempt(prompt, body, target, lane)
             failing[target.model] = failing[target.model] + 1 if attempt.fault in _FAILS else 0
             result = judged(
@@ -151,7 +152,7 @@ class Asking:
     async def _attempt(self, prompt: Prompt, body: Mapping[str, Any], target: Target, lane: Lane) -> Attempt:
         """Ask until there is an answer of the model itself, at most three times."""
         call = Call(body=body, stream=False, language=prompt.language, profile=prompt.profile, previous=prompt.previous)
-        timeouts = Timeouts(total_s=self._policy.timeout_s)
+        timeouts = with_time(Timeouts(total_s=self._policy.timeout_s), target.least_tokens)
         for number in range(TRIES):
             await lane.pace()
             attempt = await self._asks.complete(call, target.endpoint, timeouts)

@@ -45,7 +45,8 @@ def estimated(
     for target in targets:
         limits, price = policy.limits_of(target.vendor), policy.price_of(target.model)
         tokens_in = sum(prompt_tokens(prompt) for prompt in prompts)
-        most = sum(int(policy.parameters.get("max_tokens", prompt.max_tokens)) for prompt in prompts)
+        limits_of = (int(policy.parameters.get("max_tokens", prompt.max_tokens)) for prompt in prompts)
+        most = sum(max(limit, target.least_tokens) for limit in limits_of)
         usual = (usual_out or {}).get(target.model)
         tokens_out = min(most, round(usual * len(prompts)) if usual else round(USUAL_PART * most))
         sharing = sum(other.vendor == target.vendor for other in targets)

@@ -23,7 +23,7 @@ from breaker.ports import StoreUnavailable
 from breaker.share import SHUT
 from detector.verdict import Verdict
 from upstream.attempt import Attempt
-from upstream.call import Call, Endpoint, Timeouts
+from upstream.call import Call, Endpoint, Timeouts, with_room, with_time
 
 log = logging.getLogger(__name__)
 EVERY_S = 2.0
@@ -85,22 +85,31 @@ def judged_clean(attempt: Attempt) -> bool | None:
     return proven(attempt.fault, classify(attempt.fault, attempt.verdict))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probed:
+    """How a model is asked: its primary endpoint, and the fewest tokens in which it says anything (it may reason first)."""
+
+    endpoint: Endpoint
+    least_tokens: int = 0
+
+
 class ProbeRunner:
-    """`run` until cancelled. `endpoints`: each model's primary endpoint."""
+    """`run` until cancelled."""
 
     def __init__(
         self,
         asks: Asks,
         permits: Permits,
-        endpoints: Mapping[str, Endpoint],
+        models: Callable[[], Mapping[str, Probed]],
         clock: Clock,
         rng: Random,
         prompts: Sequence[Prompt] | None = None,
         timeouts: Timeouts | None = None,
         sample_every_s: float = SAMPLE_EVERY_S,
     ) -> None:
-        """`sample_every_s`: how often a model without a sample is asked; 0: never."""
-        self._asks, self._permits, self._endpoints = asks, permits, dict(endpoints)
+        """`models`: those there are now; a reload may change them. `sample_every_s`: how often a model without a sample is
+        asked; 0: never."""
+        self._asks, self._permits, self._models = asks, permits, models
         self._clock, self._rng = clock, rng
         self._prompts = tuple(prompts or suite())
         self._timeouts = timeouts or Timeouts(total_s=60.0)
@@ -127,18 +136,19 @@ class ProbeRunner:
     async def once(self) -> None:
         """Probe each recovering model as far as permits are at hand."""
         self._permits.monitor_beat()
-        ill = [m for m, level in self._permits.levels().items() if level is Level.RECOVERING and m in self._endpoints]
-        await asyncio.gather(*(self._probe(model) for model in ill for _ in range(AT_ONCE)))
+        models = self._models()
+        ill = [m for m, level in self._permits.levels().items() if level is Level.RECOVERING and m in models]
+        await asyncio.gather(*(self._probe(model, models[model]) for model in ill for _ in range(AT_ONCE)))
 
     async def sample(self) -> None:
         """One prompt to each model that looks ill on too few replies; the answer counts. Raises StoreUnavailable."""
-        levels = self._permits.levels()
-        wanted = [m for m in await self._permits.probes_wanted() if m in self._endpoints and levels.get(m) not in SHUT]
-        await asyncio.gather(*(self._sampled(model) for model in wanted))
+        asked, levels, models = await self._permits.probes_wanted(), self._permits.levels(), self._models()
+        wanted = [m for m in asked if m in models and levels.get(m) not in SHUT]
+        await asyncio.gather(*(self._sampled(model, models[model]) for model in wanted))
 
-    async def _sampled(self, model: str) -> None:
+    async def _sampled(self, model: str, probed: Probed) -> None:
         self.sent += 1
-        attempt = await self._asked(model)
+        attempt = await self._asked(probed)
         self._permits.note(
             model=model,
             scene=SCENE,
@@ -151,19 +161,20 @@ class ProbeRunner:
             elapsed_s=attempt.elapsed_s,
         )
 
-    async def _asked(self, model: str) -> Attempt:
+    async def _asked(self, probed: Probed) -> Attempt:
         prompt = self._rng.choice(self._prompts)
-        return await self._asks.complete(_call(prompt), self._endpoints[model], self._timeouts)
+        timeouts = with_time(self._timeouts, probed.least_tokens)
+        return await self._asks.complete(_call(prompt, probed.least_tokens), probed.endpoint, timeouts)
 
-    async def _probe(self, model: str) -> None:
+    async def _probe(self, model: str, probed: Probed) -> None:
         with self._permits.permit(model) as permit:
             if permit is None:
                 return
             self.sent += 1
-            if (clean := judged_clean(await self._asked(model))) is not None:
+            if (clean := judged_clean(await self._asked(probed))) is not None:
                 permit.settle(clean)
 
 
-def _call(prompt: Prompt) -> Call:
+def _call(prompt: Prompt, least_tokens: int) -> Call:
     body = {"messages": [{"role": "user", "content": prompt.text}], "max_tokens": prompt.max_tokens}
-    return Call(body=body, stream=False, language=prompt.language)
+    return Call(body=with_room(body, least_tokens), stream=False, language=prompt.language)

@@ -24,6 +24,7 @@ from monitor.schedule import Schedule
 from pointsman.assemble import Service, assembled
 from pointsman.breaker_alerts import ConditionWatch
 from pointsman.clockwork import schedule_of
+from pointsman.operators import probed_of
 from pointsman.settings import load
 from pointsman.telling import ack_key, alert_client, renderer_of
 from store.sql_notices import SqlDossiers, SqlNotices
@@ -165,7 +166,7 @@ async def week(file: Path, now_s: float, seed: int = 7) -> AsyncIterator[Week]:
             probes=ProbeRunner(
                 service.upstream,
                 service.guard,
-                {name: model.endpoints[0] for name, model in service.deps.topology.models.items()},
+                lambda: probed_of(service.deps.topology),
                 clock,
                 service.deps.rng,
             ),

@@ -13,7 +13,7 @@ from breaker.levels import Level
 from breaker.outcome import Outcome
 from breaker.ports import StoreUnavailable
 from detector import score
-from monitor.probes.runner import ProbeRunner, judged_clean, suite
+from monitor.probes.runner import Probed, ProbeRunner, judged_clean, suite
 from tests.support.clock import ManualClock
 from upstream.attempt import Attempt
 from upstream.call import Call, Endpoint, Timeouts
@@ -80,26 +80,31 @@ class OnePermit:
 
 class Model:
     def __init__(self, reply: Attempt) -> None:
-        self.reply, self.calls = reply, []
+        self.reply, self.calls, self.timeouts = reply, [], []
 
     async def complete(self, call: Call, endpoint: Endpoint, timeouts: Timeouts) -> Attempt:
         self.calls.append(call)
+        self.timeouts.append(timeouts)
         return self.reply
 
 
 ENDPOINT = Endpoint(base_url="http://127.0.0.1", upstream_model="m")
 
 
+def models() -> dict[str, Probed]:
+    return {"m": Probed(endpoint=ENDPOINT)}
+
+
 async def test_a_recovering_model_is_probed_under_a_permit() -> None:
     permits, model = OnePermit(Level.RECOVERING), Model(attempt())
-    await ProbeRunner(model, permits, {"m": ENDPOINT}, ManualClock(), Random(1)).once()
+    await ProbeRunner(model, permits, models, ManualClock(), Random(1)).once()
     assert [p.clean for p in permits.given] == [True]
     assert len(model.calls) == 1
 
 
 async def test_a_model_that_is_not_recovering_is_left_alone() -> None:
     permits, model = OnePermit(Level.OPEN), Model(attempt())
-    await ProbeRunner(model, permits, {"m": ENDPOINT}, ManualClock(), Random(1)).once()
+    await ProbeRunner(model, permits, models, ManualClock(), Random(1)).once()
     assert not model.calls
 
 
@@ -120,7 +125,7 @@ class Asking(OnePermit):
 @pytest.mark.parametrize("level", [Level.HEALTHY, Level.REDUCED])
 async def test_a_model_that_looks_ill_on_too_few_replies_is_asked_and_the_answer_counts(level: Level) -> None:
     permits, model = Asking(level, ["m", "gone"]), Model(attempt(Fault.REPETITION))
-    await ProbeRunner(model, permits, {"m": ENDPOINT}, ManualClock(), Random(1)).sample()
+    await ProbeRunner(model, permits, models, ManualClock(), Random(1)).sample()
     assert [(n["model"], n["scene"], n["outcome"]) for n in permits.noted] == [("m", "probe", Outcome.DEGENERATE)]
     assert not permits.given, "no permit: it takes traffic anyway"
 
@@ -128,7 +133,7 @@ async def test_a_model_that_looks_ill_on_too_few_replies_is_asked_and_the_answer
 @pytest.mark.parametrize(("level", "wanted"), [(Level.OPEN, ["m"]), (Level.RECOVERING, ["m"]), (Level.REDUCED, [])])
 async def test_who_is_shut_or_known_well_enough_is_not_asked(level: Level, wanted: list[str]) -> None:
     permits, model = Asking(level, wanted), Model(attempt())
-    await ProbeRunner(model, permits, {"m": ENDPOINT}, ManualClock(), Random(1)).sample()
+    await ProbeRunner(model, permits, models, ManualClock(), Random(1)).sample()
     assert not model.calls
 
 
@@ -139,7 +144,7 @@ async def test_prompts_for_a_larger_sample_go_on_beside_probes_that_fail() -> No
         raise StoreUnavailable("away")
 
     model = Model(attempt())
-    runner = asyncio.create_task(ProbeRunner(model, permits, {"m": ENDPOINT}, clock, Random(1)).run())
+    runner = asyncio.create_task(ProbeRunner(model, permits, models, clock, Random(1)).run())
     await clock.advance(61)
     assert len(permits.noted) == 4
     permits.probes_wanted = nobody_knows  # type: ignore[method-assign]
@@ -147,3 +152,29 @@ async def test_prompts_for_a_larger_sample_go_on_beside_probes_that_fail() -> No
     assert not runner.done()
     runner.cancel()
     await asyncio.gather(runner, return_exceptions=True)
+
+
+async def test_a_model_that_reasons_first_is_given_its_tokens_and_the_time_for_them() -> None:
+    permits, model = OnePermit(Level.RECOVERING), Model(attempt())
+    asked = {"m": Probed(endpoint=ENDPOINT, least_tokens=4_000)}
+    await ProbeRunner(model, permits, lambda: asked, ManualClock(), Random(1)).once()
+    assert model.calls[0].body["max_tokens"] == 4_000
+    assert model.timeouts[0].total_s == 200.0
+
+
+async def test_a_floor_below_the_suites_own_length_changes_nothing() -> None:
+    permits, model = OnePermit(Level.RECOVERING), Model(attempt())
+    asked = {"m": Probed(endpoint=ENDPOINT, least_tokens=100)}
+    await ProbeRunner(model, permits, lambda: asked, ManualClock(), Random(1)).once()
+    assert model.calls[0].body["max_tokens"] == suite()[0].max_tokens
+    assert model.timeouts[0].total_s == 60.0
+
+
+async def test_a_model_that_a_reload_brings_is_probed_too() -> None:
+    permits, model, now = OnePermit(Level.RECOVERING), Model(attempt()), {}
+    runner = ProbeRunner(model, permits, lambda: now, ManualClock(), Random(1))
+    await runner.once()
+    assert not model.calls
+    now["m"] = Probed(endpoint=ENDPOINT)
+    await runner.once()
+    assert len(model.calls) == 1

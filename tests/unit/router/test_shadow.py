@@ -1,6 +1,7 @@
 """Copies of answered requests that probe a recovering model: nobody waits for them, and nothing of them is kept."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -71,6 +72,27 @@ async def test_what_proves_nothing_is_not_copied(fields: dict[str, Any]) -> None
     await here.ask(**fields)
     await asyncio.sleep(0)
     assert "c" not in here.asked
+
+
+@pytest.mark.parametrize(
+    ("least", "limit", "copied"),
+    [
+        pytest.param(0, 600, True, id="needs none"),
+        pytest.param(800, 600, False, id="the client left less room than it needs to reason"),
+        pytest.param(800, 900, True, id="room enough"),
+        pytest.param(4_000, 9_000, False, id="its thinking would outlast the permit"),
+    ],
+)
+async def test_a_model_that_reasons_first_is_probed_only_by_requests_with_room_for_it(
+    least: int, limit: int, copied: bool
+) -> None:
+    here = world()
+    models: dict[str, Any] = here.deps.topology.models  # type: ignore[assignment]
+    models["c"] = replace(models["c"], least_tokens=least)
+    await here.ask(max_tokens=limit)
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert ("c" in here.asked) is copied
 
 
 async def test_nothing_is_copied_when_it_is_switched_off_or_nobody_recovers_or_no_permit_is_free() -> None:

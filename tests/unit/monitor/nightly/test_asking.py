@@ -1,5 +1,6 @@
 """Asking within limits: pace, budget, faults, and going on after an interruption."""
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -135,3 +136,11 @@ async def test_repeats_are_counted_as_they_come() -> None:
     runs, clock = MemoryRuns(), ManualClock()
     progress = await through(clock, asking(models, runs, clock).ask(RUN, prompts(4), [target()]))
     assert progress.ill == 1
+
+
+async def test_a_model_that_reasons_first_is_asked_with_room_for_it() -> None:
+    models, runs, clock = Models(), MemoryRuns(), ManualClock()
+    targets = [replace(target("a"), least_tokens=4_000), target("b", "w")]
+    await through(clock, asking(models, runs, clock).ask(RUN, prompts(1), targets))
+    limits = {row.model: row.parameters["max_tokens"] for row in runs.rows.values()}
+    assert limits == {"a": 4_000, "b": prompt().max_tokens}

@@ -1,5 +1,7 @@
 """What a run will cost, before the first call."""
 
+from dataclasses import replace
+
 import pytest
 
 from monitor.nightly.estimate import estimated, prompt_tokens
@@ -32,3 +34,8 @@ def test_chinese_takes_more_tokens_a_character() -> None:
     zh = prompt(messages=({"role": "user", "content": "请介绍一下这座城市" * 10},))
     en = prompt(messages=({"role": "user", "content": "x" * 90},))
     assert prompt_tokens(zh) > 2 * prompt_tokens(en)
+
+
+def test_the_room_that_a_model_needs_to_reason_is_in_the_estimate() -> None:
+    plain, thinks = estimated(prompts(10), [target("a"), replace(target("b"), least_tokens=4_000)], PRICED)
+    assert thinks.most_tokens_out == 40_000 > plain.most_tokens_out
