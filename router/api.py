@@ -17,7 +17,6 @@ from prometheus_client.openmetrics import exposition as openmetrics
 from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive, Scope, Send
 
-from base.ids import new_request_id
 from breaker.share import phrase_only, without
 from router.body import ClientGone, read_body
 from router.errors import (
@@ -27,6 +26,7 @@ from router.errors import (
     TooMany,
     UnknownRoute,
 )
+from router.face import id_of, with_face
 from router.feedback import FeedbackDesk
 from router.journey import ABANDONED_STATUS, Deps, Journey
 from router.leaving import Leaving
@@ -52,23 +52,40 @@ class RouterApp(FastAPI):
     models: "ModelEndpoint"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"] in PATHS:
+        if scope["type"] != "http":
+            await super().__call__(scope, receive, send)
+        elif scope["path"] in PATHS:
             await self.models(scope, receive, send)
         else:
+            scope, send = with_face(scope, send)
             await super().__call__(scope, receive, send)
 
 
 def build_app(deps: Deps, *, lifespan: Any = None) -> RouterApp:
     """Return the ASGI app over `deps`; `lifespan` is FastAPI's, for whoever opens and closes what is in there."""
-    app = RouterApp(title="Pointsman", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
+    app = RouterApp(
+        title="Pointsman",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,  # the redirect names http and the host as we see them, which behind a proxy is wrong
+        lifespan=lifespan,
+    )
     app.models = ModelEndpoint(deps)
 
     @app.get("/v1/models")
     async def list_models(request: Request) -> dict[str, Any]:
         caller = deps.keys.caller(request.headers.get("authorization"))
         names = [n for n in deps.topology.routes if caller.routes is None or n in caller.routes]
-        data = [{"id": name, "object": "model", "created": 0, "owned_by": "pointsman"} for name in names]
-        return {"object": "list", "data": data}
+        return {"object": "list", "data": [_listed(name) for name in names]}
+
+    @app.get("/v1/models/{model:path}")
+    async def one_model(request: Request, model: str) -> dict[str, Any]:
+        caller = deps.keys.caller(request.headers.get("authorization"))
+        if deps.topology.route(model) is None:
+            raise _unknown(model)
+        deps.keys.allow(caller, model)
+        return _listed(model)
 
     desk = FeedbackDesk(deps.feedback, deps.clock, deps.metrics) if deps.feedback is not None else None
 
@@ -114,26 +131,25 @@ def build_app(deps: Deps, *, lifespan: Any = None) -> RouterApp:
     async def told(request: Request, error: Exception) -> Response:
         assert isinstance(error, RouterError)
         answer = _json(error.status, error.shape())
-        answer.headers["x-request-id"] = new_request_id()
         if error.retry_after_s is not None:
             answer.headers["retry-after"] = str(max(1, math.ceil(error.retry_after_s)))
         return answer
 
     @app.exception_handler(Exception)
     async def failed(request: Request, error: Exception) -> Response:
-        request_id = new_request_id()
-        answer = _json(500, internal(request_id).shape())
-        answer.headers["x-request-id"] = request_id
-        return answer
+        return _json(500, internal(id_of(request.scope)).shape())
 
     @app.exception_handler(HTTPException)
     async def plain(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        what = {404: "no such path", 405: "this path does not take that method"}.get(error.status_code, error.detail)
+        slash = " (it ends in a slash)" if request.url.path.endswith("/") and request.url.path != "/" else ""
+        allowed = (error.headers or {}).get("Allow", "")
+        what = {404: f"no such path{slash}", 405: f"use {allowed}"}.get(error.status_code, error.detail)
         code = "method_not_allowed" if error.status_code == 405 else "not_found"
         wrong = RouterError(f"{request.method} {request.url.path}: {what}", code=code)
         answer = _json(error.status_code, wrong.shape())
-        answer.headers["x-request-id"] = new_request_id()
+        if allowed:
+            answer.headers["allow"] = allowed
         return answer
 
     return app
@@ -206,13 +222,13 @@ class ModelEndpoint:
         """Check the request as far as it can be without a model. Raises RouterError or ClientGone."""
         deps = self._in_force()
         if scope["method"] != "POST":
-            raise _MethodRefused(f"{scope['method']} {scope['path']}: use POST")
+            raise _MethodRefused(f"{scope['method']} {scope['path']}: use POST", headers=((b"allow", b"POST"),))
         caller = deps.keys.caller(headers.get("authorization"))
         raw = await read_body(receive, headers, deps.policy.max_body_bytes)
         request = parse_chat(raw, headers, caller.app, PATHS[scope["path"]])
         route = deps.topology.route(request.route)
         if route is None:
-            raise UnknownRoute(f"no route named {request.route[:128]!r}; GET /v1/models lists them", param="model")
+            raise _unknown(request.route)
         if request.scene is not None and not deps.topology.knows_scene(request.scene):
             known = ", ".join(sorted(deps.topology.scenes))
             raise BadRequest(f"unknown scene {request.scene!r}; use one of: {known}", param="x-pointsman-scene")
@@ -268,6 +284,14 @@ class ModelEndpoint:
 class _MethodRefused(RouterError):
     status = 405
     code = "method_not_allowed"
+
+
+def _unknown(route: str) -> UnknownRoute:
+    return UnknownRoute(f"no route named {route[:128]!r}; GET /v1/models lists them", param="model")
+
+
+def _listed(route: str) -> dict[str, Any]:
+    return {"id": route, "object": "model", "created": 0, "owned_by": "pointsman"}
 
 
 def _with_headers(send: Send, more: Headers) -> Send:

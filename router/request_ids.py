@@ -24,9 +24,16 @@ class RequestIds:
 
     def name(self, asked: str | None) -> str:
         """The request's id; `asked`: the client's header."""
-        if asked is None or asked.startswith(_OURS) or asked in self._seen or not _SAFE.fullmatch(asked):
+        name = safe(asked)
+        if name is None or name in self._seen:
             return new_request_id()
-        self._seen[asked] = None
+        self._seen[name] = None
         if len(self._seen) > self._kept:
             del self._seen[next(iter(self._seen))]
-        return asked
+        return name
+
+
+def safe(asked: str | None) -> str | None:
+    """The client's own name if it may be written and quoted; None: it sent none, or no such one."""
+    good = asked is not None and not asked.startswith(_OURS) and _SAFE.fullmatch(asked) is not None
+    return asked if good else None

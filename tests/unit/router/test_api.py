@@ -199,3 +199,47 @@ async def test_a_request_whose_row_cannot_be_written_is_answered_all_the_same(mo
 async def test_every_refusal_carries_an_id_to_quote(method: str, path: str, status: int) -> None:
     answer = await World().request(method, path, json={} if method == "POST" else None)
     assert (answer.status_code, answer.headers["x-request-id"][:3]) == (status, "pm-")
+
+
+async def test_the_sdks_models_retrieve_finds_a_route_and_says_what_is_wrong_else() -> None:
+    keys = Keys({digest("k"): Caller(app="car", routes=frozenset({"other"}))})
+    found = await World().request("GET", "/v1/models/main")
+    assert (found.status_code, found.json()["id"], found.json()["object"]) == (200, "main", "model")
+    assert await error(World(), "GET", "/v1/models/nobody") == (404, "model_not_found")
+    assert await error(World(), "GET", "/v1/models/") == (404, "model_not_found")
+    with_key = {"headers": {"authorization": "Bearer k"}}
+    assert await error(World(keys=keys), "GET", "/v1/models/main", **with_key) == (403, "route_forbidden")
+    assert await error(World(keys=keys), "GET", "/v1/models/main") == (401, "invalid_api_key")
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/v1/models", "/metrics", "/openapi.json"])
+async def test_a_load_balancer_that_asks_by_head_is_answered_without_a_body(path: str) -> None:
+    answer = await World().request("HEAD", path)
+    assert (answer.status_code, answer.content) == (200, b"")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [("OPTIONS", "/v1/chat/completions", "POST"), ("DELETE", "/v1/models", "GET"), ("GET", "/v1/feedback", "POST")],
+)
+async def test_a_wrong_method_is_told_the_right_one(method: str, path: str, allowed: str) -> None:
+    answer = await World().request(method, path)
+    assert (answer.status_code, answer.headers["allow"]) == (405, allowed)
+    assert f"use {allowed}" in answer.json()["error"]["message"]
+
+
+async def test_a_slash_too_many_is_a_clear_404_and_no_redirect_to_an_address_of_ours() -> None:
+    for path in ("/healthz/", "/v1/feedback/"):
+        answer = await World().request("GET", path)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
+        assert "ends in a slash" in answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(("path", "status"), [("/v1/models", 200), ("/v2/nothing", 404), ("/healthz", 200)])
+async def test_every_answer_carries_a_request_id_the_clients_own_where_it_is_good(path: str, status: int) -> None:
+    world = World()
+    own = await world.request("GET", path, headers={"x-request-id": "trace-12345678"})
+    assert (own.status_code, own.headers.get_list("x-request-id")) == (status, ["trace-12345678"])
+    for bad in ("pm-0123456789", "short", 'a"b"c"d"e'):
+        answer = await world.request("GET", path, headers={"x-request-id": bad})
+        assert answer.headers["x-request-id"].startswith("pm-") and answer.headers["x-request-id"] != bad
