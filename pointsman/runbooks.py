@@ -4,14 +4,15 @@ import re
 from functools import cache
 from pathlib import Path
 
-_NAME = re.compile(r"[a-z_]{1,40}")
+_NAME = re.compile(r"([a-z_]{1,40})(?:(?:\.zh)?\.md)?")
+"""A kind, or its file's name: so the files' links to each other lead somewhere, served as well as read in a clone."""
 
 
 def runbook(kind: str, language: str) -> str | None:
     """The runbook of one kind of alert as Markdown, in Chinese (`zh`) or English; None: there is none."""
-    if not _NAME.fullmatch(kind):
+    if (name := _NAME.fullmatch(kind)) is None:
         return None
-    file = _folder() / (f"{kind}.zh.md" if language == "zh" else f"{kind}.md")
+    file = _folder() / (f"{name[1]}.zh.md" if language == "zh" else f"{name[1]}.md")
     return file.read_text(encoding="utf-8") if file.is_file() else None
 
 

@@ -4,9 +4,10 @@ Pure. In: what the client has already seen. Out: the body of the next call, and 
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from router.sse import Thread, decode, encode
+from router.sse import Thread, decode, encode, thread_of
 from upstream.shapes import NOT_JSON
 
 _GO_ON = {
@@ -48,13 +49,17 @@ class Seam:
     """
 
     def __init__(self, thread: Thread, sent: str) -> None:
-        self._thread = thread
+        self.thread = thread
+        """What the stream's chunks share; the model is the one that goes on, once it has said anything."""
         self._sent = sent
+        self._fresh = True
         self._open = not sent
         self._gathered = ""
 
     def feed(self, data: bytes, text: str) -> tuple[bytes, str] | None:
         """Return the chunk to send and its text; None: nothing yet."""
+        if self._fresh:
+            self._fresh, self.thread = False, replace(self.thread, model=thread_of(data, self.thread).model)
         if not self._open and text:
             self._gathered += text
             if len(self._gathered) < SEAM_CHARS and self._may_agree():
@@ -66,7 +71,7 @@ class Seam:
     def finish(self) -> tuple[bytes, str] | None:
         """Return what is still gathered at the end."""
         text = "" if self._open else self._close()
-        return (self._thread.chunk({"content": text}), text) if text else None
+        return (self.thread.chunk({"content": text}), text) if text else None
 
     def _may_agree(self) -> bool:
         # While the whole of what came is found in the tail, or too short to tell, the overlap may still grow.
@@ -82,7 +87,7 @@ class Seam:
             chunk = decode(data)
         except NOT_JSON:
             return data
-        chunk["id"], chunk["created"] = self._thread.id, self._thread.created
+        chunk["id"], chunk["created"] = self.thread.id, self.thread.created
         for choice in chunk.get("choices") or ():
             delta = choice.get("delta")
             if isinstance(delta, dict):

@@ -89,3 +89,11 @@ def usage_shape(usage: Usage) -> dict[str, int]:
         "completion_tokens": usage.completion_tokens,
         "total_tokens": usage.prompt_tokens + usage.completion_tokens,
     }
+
+
+def usage_whole(usage: Usage, told: bytes | None, attempts: int) -> dict[str, Any]:
+    """What the usage chunk says: of one attempt the model's own word, with its details; of several their sum."""
+    theirs = decode(told).get("usage") if told is not None else None
+    if not isinstance(theirs, dict):
+        return usage_shape(usage)
+    return theirs if attempts == 1 else theirs | usage_shape(usage)

@@ -16,7 +16,7 @@ from router.journey import Answer, Journey, Rung
 from router.ladder import End, end_of, root_fault
 from router.ports import ReplyStream
 from router.splice import Seam, continuation
-from router.sse import Thread, encode, thread_of, usage_only, usage_shape, with_field
+from router.sse import Thread, encode, thread_of, usage_only, usage_whole, with_field
 from router.wire import Kind
 from upstream.attempt import Attempt, Piece
 
@@ -104,7 +104,8 @@ class StreamRun:
             journey.seen = score("".join(self._sent), repetition_allowed=journey.request.repetition_allowed)
         # The end of a refusal is withheld by upstream/: its own finish reason is told by a chunk of ours.
         own = self._thread.chunk({}, finish=attempt.finish_reason or "stop")
-        await self._end([d for d in self._tail if not usage_only(d)] or [own])
+        told = next((d for d in reversed(self._tail) if usage_only(d)), None)
+        await self._end([d for d in self._tail if not usage_only(d)] or [own], told)
 
     async def cut(self) -> None:
         """End a stream that cannot go on: politely after a loop or at the deadline, with an error event after a broken one."""
@@ -219,6 +220,7 @@ class StreamRun:
                 await self._shown(*made)
         if (rest := seam.finish()) is not None:
             await self._shown(*rest)
+        self._thread = seam.thread
 
     async def _shown(self, data: bytes, text: str) -> None:
         self._sent.append(text)
@@ -230,11 +232,15 @@ class StreamRun:
         if piece.tools:
             self._tools_sent = True
 
-    async def _end(self, closing: list[bytes]) -> None:
-        journey = self._journey
+    async def _end(self, closing: list[bytes], told: bytes | None = None) -> None:
+        """`told`: the model's own usage chunk."""
+        journey, truth = self._journey, self._journey.truth()
         if journey.request.include_usage:
-            closing = [*closing, self._thread.chunk(None, usage=usage_shape(journey.usage()))]
-        closing[-1] = with_field(closing[-1], "pointsman", journey.truth())
+            usage = journey.usage()
+            closing = [*closing, self._thread.chunk(None, usage=usage_whole(usage, told, len(journey.tried)))]
+            if usage.estimated:
+                truth["usage_estimated"] = True
+        closing[-1] = with_field(closing[-1], "pointsman", truth)
         for data in closing:
             await self._out.event(data)
         await self._out.done()

@@ -14,9 +14,20 @@ from router.deps import Deps, Rung
 from router.ladder import Tried
 from router.topology import Model, Route
 from router.wire import ChatRequest
-from upstream.attempt import Usage
+from upstream.attempt import Attempt, Usage
 
-TOLD_HEADERS = ("model", "attempts", "verdict", "fallback", "state", "changed", "warning", "parse", "lossy")
+TOLD_HEADERS = (
+    "model",
+    "attempts",
+    "verdict",
+    "fallback",
+    "state",
+    "changed",
+    "warning",
+    "parse",
+    "lossy",
+    "suppressed_tokens",
+)
 """Fields of the truth that are response headers too, as `x-pointsman-…`."""
 
 
@@ -55,7 +66,12 @@ class Tale:
         return Usage(
             prompt_tokens=sum(t.attempt.usage.prompt_tokens for t in self.tried),
             completion_tokens=sum(t.attempt.usage.completion_tokens for t in self.tried),
+            estimated=any(t.attempt.usage.estimated for t in self.tried),
         )
+
+    def suppressed_tokens(self) -> int:
+        """How many of the billed tokens were looped text that was not shown."""
+        return sum(_suppressed(tried.attempt) for tried in self.tried)
 
     def attempts(self) -> tuple[dict[str, Any], ...]:
         """What was tried, for the log and for errors: no text, no address."""
@@ -83,12 +99,18 @@ class Tale:
             out["changed"] = self.adjusted
         if self.warning:
             out["warning"] = self.warning
+        if suppressed := self.suppressed_tokens():
+            out["suppressed_tokens"] = suppressed
         return out | self._parse_told() if self.parsed is not None else out
 
     def headers(self, *, model: str | None = None) -> tuple[tuple[bytes, bytes], ...]:
         told = self.truth(model=model)
         out = [(b"x-request-id", self.id.encode())]
-        out += [(b"x-pointsman-" + key.encode(), _header(told[key])) for key in TOLD_HEADERS if key in told]
+        out += [
+            (b"x-pointsman-" + key.replace("_", "-").encode(), _header(told[key]))
+            for key in TOLD_HEADERS
+            if key in told
+        ]
         return tuple(out)
 
     def verdict(self) -> Verdict | None:
@@ -142,6 +164,14 @@ def _told(tried: Tried, at: float) -> dict[str, Any]:
         "changed": list(tried.changed),
     }
     return out | {name: value for name, value in more.items() if value}
+
+
+def _suppressed(attempt: Attempt) -> int:
+    if not attempt.suppressed_chars:
+        return 0
+    # Vendors bill tokens and the gate counts characters: of each reply, the same part of both.
+    part = min(1.0, attempt.suppressed_chars / max(1, len(attempt.raw_text)))
+    return round(attempt.usage.completion_tokens * part)
 
 
 def _header(value: Any) -> bytes:

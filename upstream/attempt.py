@@ -16,6 +16,8 @@ class Usage:
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    estimated: bool = False
+    """It never said; these are by rule of thumb (upstream/unbilled.py)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

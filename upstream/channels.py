@@ -59,6 +59,10 @@ class Channels:
     def raw_text(self) -> str:
         return "".join(self._said[TEXT]) or self.reasoning()
 
+    def said(self) -> str:
+        """Everything, in any channel: what is billed."""
+        return "".join("".join(parts) for parts in self._said)
+
     def reasoning(self) -> str:
         return "".join(self._said[REASONING]) or "".join(self._said[INLINE])
 

@@ -24,6 +24,7 @@ from upstream.logprobs import StreamedOdds, without_logprobs
 from upstream.restated import RestatedHead, restated
 from upstream.shapes import NOT_JSON, Choice, Delta, decode_event, has_tools, text_of
 from upstream.tool_arguments import ToolArguments
+from upstream.unbilled import usage_of
 
 _NO_CHOICE = Choice()
 _NO_DELTA = Delta()
@@ -67,6 +68,10 @@ class Gated:
     @property
     def fault(self) -> Fault | None:
         return self.channels.fault
+
+    def billed(self) -> Usage:
+        """What the model told of its cost, else an estimate from what was said."""
+        return usage_of(self.usage, self._call.body, self.channels.said())
 
     def take(self, data: bytes, now: float) -> bool:
         """One event of the upstream; whether it said something. Raises UpstreamError."""

@@ -195,7 +195,7 @@ class ReplyStream:
             text=channels.text(),
             raw_text=channels.raw_text(),
             finish_reason=gated.finish_reason or None,
-            usage=gated.usage,
+            usage=gated.billed(),
             served_model=gated.model,
             system_fingerprint=str(gated.system),
             verdict=channels.verdict(fault),

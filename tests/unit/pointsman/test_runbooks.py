@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from pointsman.cli.main import app
 from pointsman.runbooks import runbook
 
 KINDS = [kind.value for kind in AlertKind]
+FOLDER = Path(__file__).parents[3] / "docs" / "runbooks"
 COMMANDS: Any = typer.main.get_command(app)
 
 
@@ -50,9 +52,11 @@ def _exists(line: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_each_link_of_a_page_leads_to_another_page(kind: str, language: str) -> None:
-    for target in re.findall(r"\]\(([a-z_]+)\)", runbook(kind, language) or ""):
+def test_each_link_of_a_page_leads_to_another_page_served_and_as_a_file(kind: str, language: str) -> None:
+    for target in re.findall(r"\]\(([^)]+)\)", runbook(kind, language) or ""):
         assert runbook(target, language) is not None
+        assert (FOLDER / target).is_file()
+        assert target.endswith(".zh.md") is (language == "zh")
 
 
 @pytest.mark.parametrize("kind", KINDS)
