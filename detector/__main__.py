@@ -44,9 +44,9 @@ def _one(options: argparse.Namespace) -> int:
     previous = text_of(options.history.read_bytes(), str(options.history)) if options.history else None
     verdict = judge(text, previous=previous, profile=options.profile)
     if options.json:
-        print(json_line(record_of(verdict)))
+        print(json_line(record_of(verdict, compared=bool(previous))))
     else:
-        print(*summary(verdict), sep="\n")
+        print(*summary(verdict, compared=bool(previous)), sep="\n")
         if verdict.degenerate:
             before, loop, after = excerpt(text, verdict)
             marks = ("\x1b[7m", "\x1b[0m") if sys.stdout.isatty() else (">>>", "<<<")

@@ -8,13 +8,13 @@ Out: LineResult per line that is not blank, in order, while the input is still b
 import json
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from detector.probability import read_logprobs, score_logprobs, with_finding
 from detector.score import score
-from detector.verdict import Verdict
+from detector.verdict import Rule, Verdict
 
 BATCH_LINES = 64
 """Lines per task of a worker: large against the cost of handing them over, small against memory."""
@@ -37,6 +37,13 @@ def text_of(raw: bytes, name: str) -> str:
         ) from error
 
 
+REPLY_NAMES = ("text", "reply")
+"""What a line calls the reply: our own word, and that of answers which were exported."""
+LINES = {"trigram_repeat": "> 0.6", "char_repeat": "> 0.35", "context_sim": "> 0.85", "cycle_count": ">= 4"}
+TEXT_RULES = frozenset({Rule.CYCLE, Rule.BLOCK, Rule.SYMBOL, Rule.STUCK, Rule.ENUMERATION, Rule.TRIGRAM, Rule.CHAR})
+"""Rules that read the text alone."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineResult:
     """One line's outcome: `output` is the line to write, or `error` says what was wrong with it."""
@@ -56,14 +63,29 @@ def judge(text: str, *, previous: str | None = None, profile: str | None = None,
     return with_finding(verdict, score_logprobs(positions), positions)
 
 
-def record_of(verdict: Verdict, identity: Any = None) -> dict[str, Any]:
+def measured(verdict: Verdict, *, compared: bool) -> dict[str, float | None]:
+    """The four metrics; None for one that was not worked out. `compared`: a previous reply was given.
+
+    The characters are counted to confirm a finding in the text, the context only where the text itself shows nothing.
+    """
+    metrics, found = verdict.metrics, not TEXT_RULES.isdisjoint(verdict.rules)
+    return {
+        "trigram_repeat": metrics.trigram_repeat,
+        "char_repeat": metrics.char_repeat if found else None,
+        "context_sim": metrics.context_sim if compared and not found else None,
+        "cycle_count": metrics.cycle_count,
+    }
+
+
+def record_of(verdict: Verdict, identity: Any = None, *, compared: bool = False) -> dict[str, Any]:
     """The verdict as JSON values; the fingerprint as 16 hex digits, since JavaScript would round the number."""
+    metrics = measured(verdict, compared=compared)
     return {
         "id": identity,
         "degenerate": verdict.degenerate,
         "class": verdict.loop_class.value if verdict.loop_class else None,
         "rules": [rule.value for rule in verdict.rules],
-        "metrics": {name: round(value, 4) for name, value in asdict(verdict.metrics).items()},
+        "metrics": {name: None if value is None else round(value, 4) for name, value in metrics.items()},
         "start": verdict.start,
         "end": verdict.end,
         "onset": verdict.onset,
@@ -86,35 +108,38 @@ def json_line(record: Mapping[str, Any]) -> str:
 def score_line(number: int, line: bytes) -> LineResult:
     """Judge one line; whatever is wrong with it becomes the result's `error`."""
     try:
-        data = _object(text_of(line, "the line"))
+        data = reply_of(line)
         profile = data.get("profile")
         if profile is not None and not isinstance(profile, str):
             raise ValueError(f'"profile" is {_named(profile)}; a string is wanted')
         logprobs = data.get("logprobs")
         if not isinstance(logprobs, dict | list | None):
             raise ValueError(f'"logprobs" is {_named(logprobs)}; an object {{"content": [...]}} is wanted')
-        verdict = judge(data["text"], previous=previous_reply(data), profile=profile, logprobs=logprobs)
+        previous = previous_reply(data)
+        verdict = judge(data["text"], previous=previous, profile=profile, logprobs=logprobs)
     except (ValueError, RecursionError) as error:
         return LineResult(number=number, error=str(error))
-    output = json_line(record_of(verdict, data.get("id", number)))
+    output = json_line(record_of(verdict, data.get("id", number), compared=bool(previous)))
     return LineResult(number=number, output=output, degenerate=verdict.degenerate)
 
 
-def _object(line: str) -> dict[str, Any]:
-    """The JSON object of a line, its "text" a string; ValueError says what is wrong with it."""
+def reply_of(line: bytes) -> dict[str, Any]:
+    """The JSON object of a line, its "text" the reply, which may be named "reply"; ValueError says what is wrong with it."""
     try:
-        data = json.loads(line)
+        data = json.loads(text_of(line, "the line"))
     except json.JSONDecodeError as error:
-        raise ValueError(f"not JSON: {error.msg} at column {error.colno}") from error
+        at = f"{error.msg} at column {error.colno}"
+        raise ValueError(f'not JSON: {at}; one object a line is wanted, such as {{"text": "…"}}') from error
     except RecursionError as error:
         raise ValueError("not JSON that can be read: nested too deeply") from error
     if not isinstance(data, dict):
         raise ValueError(f'{_named(data)}; an object with a string "text" is wanted')
-    if "text" not in data:
-        raise ValueError('"text" is missing: the reply to judge')
-    if not isinstance(data["text"], str):
-        raise ValueError(f'"text" is {_named(data["text"])}; a string is wanted')
-    return data
+    name = next((one for one in REPLY_NAMES if one in data), None)
+    if name is None:
+        raise ValueError('"text" is missing: the reply to judge ("reply" will do as well)')
+    if not isinstance(data[name], str):
+        raise ValueError(f'"{name}" is {_named(data[name])}; a string is wanted')
+    return {**data, "text": data[name]}
 
 
 def _named(value: Any) -> str:
@@ -187,15 +212,18 @@ def excerpt(text: str, verdict: Verdict, around: int = 120, within: int = 400) -
     return before, loop, after
 
 
-def summary(verdict: Verdict) -> list[str]:
+def _figure(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
+def summary(verdict: Verdict, *, compared: bool = False) -> list[str]:
     """The verdict in a few plain lines: class and rules, the four metrics beside their lines, the repetition."""
-    metrics = verdict.metrics
+    figures = measured(verdict, compared=compared)
     head = f"degenerate: {verdict.loop_class}" if verdict.degenerate else "clean"
     rules = ", ".join(verdict.rules)
     lines = [
         f"{head}{f' (rules: {rules})' if rules else ''}, profile {verdict.profile or 'default'}",
-        f"trigram_repeat {metrics.trigram_repeat:.2f} (> 0.6)  char_repeat {metrics.char_repeat:.2f} (> 0.35)  "
-        f"context_sim {metrics.context_sim:.2f} (> 0.85)  cycle_count {metrics.cycle_count} (>= 4)",
+        "  ".join(f"{name} {_figure(figures[name])} ({line})" for name, line in LINES.items()),
     ]
     if verdict.degenerate:
         lines.append(

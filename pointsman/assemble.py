@@ -113,7 +113,7 @@ async def assembled(settings: Settings, given: Clock | None = None) -> AsyncIter
 
 async def _assemble(settings: Settings, stack: AsyncExitStack, given: Clock | None) -> Service:
     local = given or SystemClock(settings.time_scale)
-    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    make_data_dir(settings)
     boot_id, rng = new_boot_id(), Random()
     redis_url = await redis_of(settings, stack)
     link = RedisLink(connect(redis_url), local)
@@ -228,11 +228,19 @@ async def _server_time(link: RedisLink, local: Clock, stack: AsyncExitStack) -> 
     return clock
 
 
+def make_data_dir(settings: Settings) -> None:
+    """Raises StartError."""
+    try:
+        settings.data_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StartError(f"data_dir {settings.data_dir} cannot be made: {error.strerror}") from error
+
+
 async def open_sql(settings: Settings, stack: AsyncExitStack) -> AsyncEngine:
     """The database, at the newest version. Raises StartError."""
     url = settings.sql()
     if settings.sql_url is None:
-        settings.data_dir.mkdir(parents=True, exist_ok=True)
+        make_data_dir(settings)
     try:
         await upgrade(url)
     except (StoreUnavailable, ValueError) as error:
@@ -256,10 +264,19 @@ async def redis_of(settings: Settings, stack: AsyncExitStack) -> str:
     """The configured Redis, else that of a Valkey started for this process and its workers. Raises StartError."""
     if settings.redis_url is not None:
         return settings.redis_url.get_secret_value()
-    from pointsman.embedded_valkey import NoValkey, embedded_valkey  # a second client library comes with the server
+    from pointsman.embedded_valkey import (  # a second client library comes with the server
+        FolderTaken,
+        NoValkey,
+        embedded_valkey,
+    )
 
     try:
         return await embedded_valkey(settings.data_dir / "valkey", stack)
+    except FolderTaken as error:
+        here = settings.data_dir
+        raise StartError(
+            f"another pointsman is running on data_dir {here}: stop it, or give this one another data_dir"
+        ) from error
     except (NoValkey, OSError) as error:
         raise StartError(f"the embedded Valkey did not start; set redis_url. {error}") from error
 

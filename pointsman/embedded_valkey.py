@@ -34,6 +34,10 @@ class NoValkey(Exception):
     """The embedded server cannot be had; says why."""
 
 
+class FolderTaken(NoValkey):
+    """Another process keeps its server there."""
+
+
 async def embedded_valkey(folder: Path, stack: AsyncExitStack) -> str:
     """Start a server that keeps its data in `folder`; its URL. It ends with `stack`. Raises NoValkey."""
     _lock(folder, stack)
@@ -166,10 +170,10 @@ def _old_address(folder: Path) -> Path | None:
 
 
 def _lock(folder: Path, stack: AsyncExitStack) -> None:
-    """Hold `folder` until closed. Raises NoValkey."""
+    """Hold `folder` until closed. Raises FolderTaken."""
     folder.mkdir(parents=True, exist_ok=True)
     handle = stack.enter_context((folder / "lock").open("w"))
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        raise NoValkey(f"another process keeps its Valkey in {folder}; set another data_dir") from error
+        raise FolderTaken(f"another process keeps its Valkey in {folder}") from error

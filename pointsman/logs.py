@@ -28,11 +28,20 @@ def _no_cancellation(record: logging.LogRecord) -> bool:
     return kind is None or not issubclass(kind, asyncio.CancelledError)
 
 
+def _drained(record: logging.LogRecord) -> bool:
+    """uvicorn calls the end of the time to drain an error; it is what `drain_s` says, and worth a warning."""
+    if record.name == "uvicorn.error" and str(record.msg).startswith("Cancel %s running task(s)"):
+        record.name, record.levelno, record.levelname = "pointsman", logging.WARNING, "WARNING"
+        record.msg = "drain_s is over: %s requests that were still under way are cut off"
+    return True
+
+
 def set_up(level: str = "INFO") -> None:
     """Send every logger's records to stderr from `level` on."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     handler.addFilter(_no_cancellation)
+    handler.addFilter(_drained)
     logging.basicConfig(level=level, handlers=[handler], force=True)
     for noisy in ("httpx", "httpx2", "httpcore", "apscheduler", "alembic", "uvicorn.error"):
         logging.getLogger(noisy).setLevel(max(logging.WARNING, logging.getLevelName(level)))

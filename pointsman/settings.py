@@ -60,6 +60,8 @@ __all__ = [
 REDIS_SCHEMES = ("redis", "rediss", "unix", "valkey+unix", "redis+sentinel", "redis+cluster")
 SQL_SCHEMES = ("sqlite", "postgresql", "postgres", "sqlite+aiosqlite", "postgresql+asyncpg")
 Name = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[^\s\x00-\x1f]+$")]
+CALLED = ("/chat/completions", "/completions", "/embeddings")
+"""What requests add to an endpoint's `base_url`."""
 Seconds = Annotated[float, Field(gt=0, le=3_600)]
 Capability = Literal["json_schema", "logprobs", "prefill", "repetition_penalty", "min_p", "stream_usage", "tools"]
 
@@ -78,6 +80,13 @@ class EndpointSettings(Part):
     api_key: SecretStr = SecretStr("")
     extra_body: dict[str, Any] = Field(default_factory=dict)
     """Defaults for fields that a request does not set."""
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_a_base(cls, url: AnyHttpUrl) -> AnyHttpUrl:
+        if (tail := next((one for one in CALLED if (url.path or "").rstrip("/").endswith(one)), None)) is not None:
+            raise ValueError(f"ends in {tail}, which is added to it: leave that off, as in https://host/v1")
+        return url
 
 
 class PriceSettings(Part):

@@ -76,7 +76,7 @@ def fleet_values(visit: Visit, fleet: FleetNow, yard: Yard) -> dict[str, Any]:
 
 COLUMNS = (
     "model", "vendor", "level", "stands", "mode", "since", "judged_10m", "repeats_10m", "ratio_10m", "enough_to_tell",
-    "requests_per_min", "hard_failures_10m", "routes", "shares_in_force", "shares_configured", "why",
+    "requests_per_min", "hard_failures_10m", "routes", "shares_in_force", "shares_configured", "reasons", "why",
 )  # fmt: skip
 
 
@@ -88,7 +88,8 @@ def _sheet(rows: Sequence[Row], visit: Visit) -> Sheet:
                 row.model, row.known_as.vendor, row.level, row.stands, row.snapshot.mode, row.snapshot.since or None, row.n, row.k,
                 row.ratio, row.known, row.per_min, row.hard, [share.route for share in row.shares],
                 [f"{share.effective:.4g}" for share in row.shares],
-                [f"{share.configured:.4g}" for share in row.shares], why_of(row, visit),
+                [f"{share.configured:.4g}" for share in row.shares],
+                [reason.value for reason in row.snapshot.reasons], why_of(row, visit),
             )
             for row in rows
         ),

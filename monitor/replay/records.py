@@ -1,18 +1,17 @@
 """One stored reply, as it is judged again; and how it is read from a line of JSON.
 
-A line is `{"text": …}` with, where known: id, at (seconds since the epoch, or ISO 8601), model, scene, profile, history or
+A line is `{"text": …}` (or `{"reply": …}`) with, where known: id, at (seconds since the epoch, or ISO 8601), model, scene, profile, history or
 messages (the conversation before it), label (healthy, degenerate; others are left out of what is labelled), and what was
 said of it then: degenerate (true, false) or a verdict's record as `pointsman score` writes it. What `pointsman export answers`
 writes is read as well.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from detector.batch import previous_reply
+from detector.batch import previous_reply, reply_of
 
 LABELS = {"healthy": False, "wrong": False, "degenerate": True, "right": True}
 """A label, or a person's mark on a verdict that flagged the reply, as: was it really degenerate?"""
@@ -49,15 +48,13 @@ def read_lines(lines: Iterable[bytes]) -> Iterator[Stored | BadLine]:
         if not line.strip():
             continue
         try:
-            yield _stored(json.loads(line.decode("utf-8-sig")), number)
+            yield _stored(reply_of(line), number)
         except (ValueError, RecursionError) as error:
             yield BadLine(number=number, why=str(error))
 
 
-def _stored(data: Any, number: int) -> Stored:
-    text = data.get("text", data.get("reply")) if isinstance(data, dict) else None
-    if not isinstance(text, str):
-        raise ValueError('an object with a string "text" is wanted')
+def _stored(data: Mapping[str, Any], number: int) -> Stored:
+    text: str = data["text"]
     profile = data.get("profile")
     if profile is not None and not isinstance(profile, str):
         raise ValueError('"profile" is not a string')

@@ -14,7 +14,7 @@ def check(file: Path = typer.Argument(DEFAULT_FILE, help="The configuration file
     """Check FILE whole; every mistake is named with its line. Exit 0: it would start. 2: it would not."""
     from pointsman.alert_templates import template_problems  # every command imports this module, few need templates
 
-    settings = settings_or_exit(file)
+    settings = startable_or_exit(file)
     parts = ((settings.models, "model"), (settings.routes, "route"), (settings.alerts.channels, "alert channel"))
     told = ", ".join(f"{len(part)} {name}{'' if len(part) == 1 else 's'}" for part, name in parts)
     for problem in template_problems(settings):
@@ -36,6 +36,19 @@ def suite_problems(settings: Settings) -> list[str]:
     except SuiteError as error:
         return [str(mistake) for mistake in error.mistakes]
     return []
+
+
+def startable_or_exit(file: Path) -> Settings:
+    """The settings of `file`, whose `data_dir` can be used; tells what is wrong and exits with 2 otherwise."""
+    from pointsman.data_dir import checked_data_dir
+
+    settings = settings_or_exit(file)
+    try:
+        checked_data_dir(file, settings)
+    except SettingsError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(2) from error
+    return settings
 
 
 def settings_or_exit(file: Path) -> Settings:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import typer
 from rich.table import Table
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from base.clock import SystemClock
 from pointsman.cli.check import DEFAULT_FILE, settings_or_exit
@@ -35,9 +36,11 @@ def create(
         typer.echo(f"the app's name must have 1 to {MAX_NAME} characters", err=True)
         raise typer.Exit(2)
     now_s = SystemClock().now_s()
-    made = with_sql(
-        config,
-        lambda engine: SqlKeys(engine).create(
+
+    async def make(engine: AsyncEngine) -> tuple[list[AppKey], str]:
+        keys = SqlKeys(engine)
+        others = [key for key in await keys.keys(revoked=False) if key.app == name]
+        _, made = await keys.create(
             name,
             by="cli",
             now_s=now_s,
@@ -46,9 +49,16 @@ def create(
             tokens_per_minute=tokens_per_minute,
             max_concurrent=concurrent,
             support=support,
-        ),
-    )
-    typer.echo(made[1])
+        )
+        return others, made
+
+    others, made = with_sql(config, make)
+    typer.echo(made)
+    if others:
+        which = ", ".join(f"{key.id} (ends in {key.hint})" for key in others)
+        typer.echo(
+            f"{name} has another key that goes on working: {which}; end one by pointsman keys revoke ID", err=True
+        )
 
 
 @app.command("list")

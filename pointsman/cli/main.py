@@ -105,6 +105,16 @@ app = typer.Typer(
 )
 
 
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"pointsman {version('pointsman')}")
+        raise typer.Exit
+
+
 @app.callback()
-def about() -> None:
+def about(
+    _told: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
     """Routes LLM calls across models and takes a model off the line when it is alive but talks rubbish."""

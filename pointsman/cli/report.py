@@ -71,7 +71,13 @@ def list_reports(limit: int = typer.Option(30, min=1), config: Path = ConfigOpti
     entries = _with_engine(settings, lambda engine: SqlReports(engine).reports(limit))
     for entry in entries:
         table.add_row(entry.day, moment(entry.at, settings.monitor.timezone), entry.run_id)
-    tell(in_json, [asdict(entry) for entry in entries], lambda: print_table(table))
+    tell(in_json, [asdict(entry) for entry in entries], lambda: print_table(table) if entries else _none_yet(config))
+
+
+def _none_yet(config: Path) -> None:
+    """Said to a person instead of an empty table."""
+    typer.echo("no report is kept yet: the nightly evaluation writes one when it ends (nightly.evaluate, 03:00)")
+    typer.echo(f"now, by hand: pointsman eval --config {config}, then pointsman report render --run RUN")
 
 
 @app.command()

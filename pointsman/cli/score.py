@@ -65,9 +65,9 @@ def _one(file: str, history: Path | None, profile: str | None, as_json: bool) ->
     previous = text_of(history.read_bytes(), str(history)) if history else None
     verdict = judge(text, previous=previous, profile=profile)
     if as_json:
-        typer.echo(json_line(record_of(verdict)))
+        typer.echo(json_line(record_of(verdict, compared=bool(previous))))
     else:
-        _show(text, verdict)
+        _show(text, verdict, compared=bool(previous))
     return int(verdict.degenerate)
 
 
@@ -75,9 +75,9 @@ def _called(file: str) -> str:
     return "the input" if file == "-" else file
 
 
-def _show(text: str, verdict: Verdict) -> None:
+def _show(text: str, verdict: Verdict, *, compared: bool) -> None:
     console = Console(highlight=False, soft_wrap=True)
-    first, *rest = summary(verdict)
+    first, *rest = summary(verdict, compared=compared)
     console.print(Text(first, style="bold red" if verdict.degenerate else "bold green"))
     for line in rest:
         console.print(Text(line))

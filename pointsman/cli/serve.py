@@ -11,7 +11,7 @@ import typer
 from pydantic import SecretStr
 
 from pointsman.assemble import StartError, assembled, open_sql
-from pointsman.cli.check import DEFAULT_FILE, settings_or_exit
+from pointsman.cli.check import DEFAULT_FILE, startable_or_exit
 from pointsman.collector import collect_seldom
 from pointsman.logs import set_up
 from pointsman.monitoring import Doors, Role, doors_of
@@ -28,7 +28,7 @@ def serve(
     workers: int | None = typer.Option(None, min=1, max=64, help="Router processes; else the file's `workers`."),
 ) -> None:
     """Run the service until SIGTERM or Ctrl-C; then streams may finish. SIGHUP: read the configuration again."""
-    settings = settings_or_exit(config)
+    settings = startable_or_exit(config)
     set_up(os.environ.get("POINTSMAN_LOG", "INFO"))
     if (worker := worker_of(os.environ)) is not None:
         run_to_end(working(config, settings, worker))
@@ -41,7 +41,7 @@ def serve(
 
 def migrate(config: Path = ConfigOption) -> None:
     """Bring the database to the newest version; safe while others start."""
-    settings = settings_or_exit(config)
+    settings = startable_or_exit(config)
 
     async def once() -> None:
         async with AsyncExitStack() as stack:

@@ -37,3 +37,20 @@ async def test_a_taken_address_is_told_in_one_line(tmp_path: Path) -> None:
         _, told = await asyncio.wait_for(process.communicate(), 60)
         assert process.returncode == 1
         assert f"cannot listen on 127.0.0.1:{upstream.port}" in told.decode()
+
+
+async def test_a_second_service_on_one_data_dir_is_told_one_thing_to_do(tmp_path: Path) -> None:
+    async with ScriptedUpstream() as upstream:
+        file = settings_file(tmp_path, upstream.base_url)
+        async with running(file, "router"):
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "pointsman", "serve", "--config", str(file), "--role", "router"),
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.PIPE,
+            )
+            _, told = await asyncio.wait_for(process.communicate(), 60)
+        assert process.returncode == 1
+        lines = told.decode().splitlines()
+        assert len(lines) == 1, lines
+        assert f"another pointsman is running on data_dir {tmp_path / 'var'}: stop it, or give" in lines[0]
+        assert "redis_url" not in lines[0]

@@ -40,7 +40,7 @@ def test_a_line_says_what_it_knows() -> None:
 @pytest.mark.parametrize(
     ("row", "why"),
     [
-        ({"txt": "x"}, 'a string "text" is wanted'),
+        ({"txt": "x"}, '"text" is missing'),
         ([1], "an object"),
         ({"text": "x", "at": "yesterday"}, "is no moment: 'yesterday'"),
         ({"text": "x", "at": "2026-01-31T08:00:00"}, "names no time zone"),
