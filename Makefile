@@ -45,7 +45,7 @@ demo: setup
 
 # The clients that apps really use, for the end-to-end tests: not in our own environment, they are heavy.
 .venv-clients/.ready: pyproject.toml
-	@{ $(PYTHON) -m venv .venv-clients && .venv-clients/bin/pip install --quiet --disable-pip-version-check \
+	@{ $(PYTHON) -m venv .venv-clients && .venv-clients/bin/pip -qq --disable-pip-version-check install \
 	  $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["clients"])'); } \
 	  && touch $@ || echo "NOT RUN: langchain-openai and litellm as clients, they cannot be installed here"
 
@@ -107,7 +107,7 @@ bench-tools:
 	@for tool in nginx wrk; do command -v $$tool >/dev/null || { echo "NOT MEASURED: the bench needs $$tool: apt-get install $$tool"; exit 1; }; done
 
 .venv-audit/.ready:
-	@{ $(PYTHON) -m venv .venv-audit && .venv-audit/bin/pip install --quiet --disable-pip-version-check \
+	@{ $(PYTHON) -m venv .venv-audit && .venv-audit/bin/pip -qq --disable-pip-version-check install \
 	  'cyclonedx-bom>=7,<8' 'pip-audit>=2.9,<3' 'schemathesis>=4,<5'; } && touch $@ || echo "NOT RUN: schemathesis, it cannot be installed here"
 
 # What is shipped, as CycloneDX; and whether any of it has a known hole (asks the package index).

@@ -135,3 +135,12 @@ def test_a_stop_that_waited_long_enough_looks_like_an_error_of_uvicorn() -> None
     assert told["message"] == "drain_s is over: 2 requests that were still under way are cut off"
     other = logging.LogRecord("uvicorn.error", logging.ERROR, "x.py", 1, "Exception in ASGI application", (), None)
     assert _drained(other) and json.loads(JsonLines().format(other))["level"] == "error"
+
+
+def test_make_run_prints_what_pip_has_to_say_of_itself() -> None:
+    makefile = (Path(__file__).parents[3] / "Makefile").read_text(encoding="utf-8")
+    assert "PIP_ROOT_USER_ACTION := ignore" in makefile
+    loud = [
+        line for line in makefile.splitlines() if re.search(r"bin/pip .*install|-m pip ", line) and "-qq" not in line
+    ]
+    assert loud == []
