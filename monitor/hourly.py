@@ -57,6 +57,8 @@ class HourlyWatch:
         self._versions, self._evidence, self._desk = versions, evidence, desk
         self._breaker, self._policy, self._clock = breaker, policy, clock
         self._on_change, self._counts = on_change, counts or MonitorCounts()
+        self._settled: set[str] = set()
+        """Models whose ended findings were all resolved once by this process."""
 
     async def work(self, run: Run) -> None:
         """Roll up, then judge the hour that ended before `run` was due. Raises StoreUnavailable."""
@@ -114,14 +116,19 @@ class HourlyWatch:
         await self._desk.fire(alert_of(finding))
 
     async def _end_old(self, model: str, now_s: float) -> None:
-        """Resolve what no finding holds up any more."""
-        recent = await self._findings.findings(model=model, since=now_s - 2 * WEEK_S)
+        """Resolve what no finding holds up any more; the desk ignores what is not open.
+
+        Told for a day after it ended, in case the desk was away then. The first time also what ended longer ago: nobody
+        knows how long no monitor ran, and what was open when it went would stay so for ever.
+        """
+        first = model not in self._settled
+        recent = await self._findings.findings(model=model, since=0.0 if first else now_s - 2 * WEEK_S)
         standing = {(f.kind, f.scene) for f in recent if f.until > now_s}
         ended = {(f.kind, f.scene): f for f in reversed(recent) if f.kind in STANDING}
         for key, finding in ended.items():
-            # Told for a day after it ended, in case the desk was away then; it ignores what is not open.
-            if key not in standing and now_s - finding.until < 24 * HOUR_S:
+            if key not in standing and (first or now_s - finding.until < 24 * HOUR_S):
                 await self._desk.resolve(alert_of(finding, at=now_s))
+        self._settled.add(model)
 
 
 def alert_of(finding: Finding, at: float | None = None) -> Alert:

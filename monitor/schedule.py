@@ -10,6 +10,7 @@ import contextlib
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -22,7 +23,7 @@ from breaker.ports import Lease, StoreUnavailable
 from monitor.alerts.alert import Alert, AlertKind, Severity
 from monitor.counts import MonitorCounts
 from monitor.cron import Cron
-from monitor.jobs import Job, JobRun, Run, RunState, Tick, due
+from monitor.jobs import Due, Job, JobRun, Run, RunState, Tick, due
 from monitor.leader import LEASE_S, RENEW_S, Leader
 from monitor.ports import AlertDesk, JobSlots
 
@@ -137,7 +138,7 @@ class Schedule:
             return
         slot = job.cron.name(found.at)
         if found.passed_over:
-            await self._tell(job, slot, f"{found.passed_over} earlier runs were missed and are not made up for")
+            await self._tell_missed(job, slot, found)
         if found.late:
             await self._slots.note(job.name, slot, RunState.MISSED, now_s, due_at=found.at, detail="too late")
         else:
@@ -202,8 +203,15 @@ class Schedule:
 
     # -- telling --------------------------------------------------------------------------------------------------
 
-    async def _tell(self, job: Job, slot: str, why: str) -> None:
+    async def _tell_missed(self, job: Job, slot: str, found: Due) -> None:
+        """Too late for all of them: a condition that the next run ends. Where the latest is made up for now, that others
+        never will be is over and done: told as a moment, else a run of a second would end it before anybody heard of it."""
+        why = f"{found.passed_over} earlier runs were missed and are not made up for"
         missed = self._alert(job, slot, why)
+        facts = {**missed.facts, "passed_over": found.passed_over}
+        if not found.late:
+            missed = replace(missed, moment=True, at=found.at)  # the same, whichever leader tells it
+        missed = replace(missed, facts=facts)
         await self._owe(lambda: self._desk.fire(missed))
 
     def _alert(self, job: Job, slot: str, why: str, tries: int = 0) -> Alert:

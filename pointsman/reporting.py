@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from base.clock import Clock
 from monitor.alerts.alert import Alert, AlertKind, Severity
+from monitor.alerts.templates import LANGUAGES
 from monitor.cron import Cron
 from monitor.jobs import Job
 from monitor.jobs import Run as Slot
@@ -87,22 +88,23 @@ def report_job(service: Service) -> Job:
         kept = await reports.report(fresh[0].day) if fresh else None
         if kept is None:
             raise ReportMissing("the night's run has not ended, or failed")
-        await service.desk.fire(alert_of(from_document(kept), settings.alerts.language, service.clock.now_s()))
+        # Its moment is the slot's: a run that died after it was handed in and comes again tells nothing twice.
+        await service.desk.fire(alert_of(from_document(kept), slot.due_at))
 
     cron, evaluate = Cron(settings.nightly.report, zone), Cron(settings.nightly.evaluate, zone)
     return Job(name="report", cron=cron, work=work, tries=5, backoff_s=900.0, catch_up_s=12 * 3_600.0)
 
 
-def alert_of(report: Report, language: str, now_s: float) -> Alert:
+def alert_of(report: Report, at: float) -> Alert:
     return Alert(
         kind=AlertKind.DAILY_REPORT,
         subject=report.day,
         severity=Severity.INFO,
-        at=now_s,
+        at=at,
         facts={
             "day": report.day,
             "run": report.run_id,
-            "markdown": digest(report, "en" if language == "en" else "zh"),
+            "markdown": {language: digest(report, language) for language in LANGUAGES},
             "worse": [model.model for model in report.worse],
             "models": len(report.models),
         },

@@ -25,7 +25,7 @@ class MemoryDesk:
             end = replace(alert, moment=False)
             self._keep(end, resolved(self._find(end), end))
         over = [i for i in self.incidents if i.key == alert.key and not i.moment and (i.resolved_at or 0.0) >= alert.at]
-        if not over:
+        if alert.passes or not over:
             self._keep(alert, fired(self._find(alert), alert))
 
     async def resolve(self, alert: Alert) -> None:

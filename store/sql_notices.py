@@ -6,9 +6,10 @@ Two processes that decide at once file one notice: the second finds the group's 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import case, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from monitor.alerts.alert import Severity
 from monitor.alerts.decide import Group, Notice, told
 from monitor.alerts.incident import Event, Incident
 from monitor.alerts.mute import Silence
@@ -19,7 +20,8 @@ from store.tables import alert_group, alert_outbox, failed_reply, incident, inci
 
 PENDING = "pending"
 MOST = 1_000
-"""Incidents looked at in one round; the oldest first, so that none waits for ever."""
+"""Incidents looked at in one round: the gravest first, then those whose newest revision nobody knows, then the oldest. What
+was told long ago and is taken must not stand before what is new."""
 SAMPLE_CHARS = 160
 DOSSIER_ROWS = 500
 
@@ -31,11 +33,13 @@ class SqlNotices:
         self._engine = engine
 
     async def waiting(self) -> Sequence[Incident]:
-        query = select(incident).where(incident.c.settled.is_(False)).order_by(incident.c.id).limit(MOST)
+        grave = case((incident.c.severity == Severity.CRITICAL.value, 0), else_=1)
+        known = case((incident.c.told_revision < incident.c.revision, 0), else_=1)
+        query = select(incident).where(incident.c.settled.is_(False)).order_by(grave, known, incident.c.id).limit(MOST)
         with answered():
             async with self._engine.connect() as connection:
                 rows = (await connection.execute(query)).mappings().all()
-        return [from_row(Incident, row) for row in rows]
+        return sorted((from_row(Incident, row) for row in rows), key=lambda one: one.id)
 
     async def groups(self) -> Mapping[str, Group]:
         with answered():

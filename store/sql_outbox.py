@@ -7,9 +7,10 @@ that died ends by itself, and the letter goes out again: delivery is at least on
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import func, insert, or_, select, update
+from sqlalchemy import case, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from monitor.alerts.alert import Severity
 from monitor.alerts.ports import Letter, Outbox, Robot
 from store.documents import from_row
 from store.sql_link import answered, insert_new
@@ -29,7 +30,7 @@ class SqlOutbox:
         query = (
             select(*(alert_outbox.c[name] for name in Letter.__dataclass_fields__))
             .where(_free(now_s), alert_outbox.c.due_at <= now_s)
-            .order_by(alert_outbox.c.id)
+            .order_by(case((alert_outbox.c.severity == Severity.CRITICAL.value, 0), else_=1), alert_outbox.c.id)
             .limit(limit)
         )
         with answered():

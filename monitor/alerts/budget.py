@@ -1,7 +1,8 @@
 """Which letters go out now, which wait, and which go as one: the budget of each robot.
 
 Decides over records. In: letters that are due, posts of the last minute, the robots' states. Out: Errands, in order.
-ALERTS.md: 15 messages a minute and robot for the whole fleet, 5 of them kept for CRITICAL; overflow becomes one digest.
+ALERTS.md: 15 messages a minute and robot for the whole fleet, 5 of them kept for CRITICAL; overflow becomes one digest,
+of what is grave as well: of the twentieth model that opens people hear in the same minute.
 """
 
 from collections.abc import Mapping, Sequence
@@ -59,16 +60,19 @@ def plan(
 
 
 def _within(channel: str, owed: Sequence[Letter], used: int, policy: AlertPolicy) -> list[Errand]:
-    grave = [letter for letter in owed if _grave(letter)][: max(0, policy.budget_per_min - used)]
-    common = [letter for letter in owed if not _grave(letter)]
-    room = policy.budget_per_min - policy.budget_reserved - used - len(grave)
-    out = [Errand(channel=channel, letters=(letter,)) for letter in grave]
-    if room <= 0:
-        return out
-    if len(common) <= room:
-        return out + [Errand(channel=channel, letters=(letter,)) for letter in common]
-    out += [Errand(channel=channel, letters=(letter,)) for letter in common[: room - 1]]
-    return [*out, Errand(channel=channel, letters=tuple(common[room - 1 :]))]
+    grave, common = [one for one in owed if _grave(one)], [one for one in owed if not _grave(one)]
+    first = _batches(channel, grave, policy.budget_per_min - used)
+    room = policy.budget_per_min - policy.budget_reserved - used - len(first)
+    return first + _batches(channel, common, room)
+
+
+def _batches(channel: str, letters: Sequence[Letter], room: int) -> list[Errand]:
+    """Each by itself while there is room; the last message takes all that are left."""
+    alone = len(letters) if len(letters) <= room else max(0, room - 1)
+    errands = [Errand(channel=channel, letters=(letter,)) for letter in letters[:alone]]
+    if alone < len(letters) and room > 0:
+        errands.append(Errand(channel=channel, letters=tuple(letters[alone:])))
+    return errands
 
 
 def _grave(letter: Letter) -> bool:

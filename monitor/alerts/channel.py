@@ -11,6 +11,7 @@ import msgspec
 from monitor.alerts.alert import Severity
 
 CALLED_BYTES = 1_000
+MOST_CODE = 10**9
 MARKS_BYTES = 12
 """Around a name that is called: `<at id=…></at>` is the longest."""
 Language = Literal["zh", "en"]
@@ -99,6 +100,22 @@ class Delivery:
     detail: str = ""
     rest_s: float = 0.0
     posts: int = 1
+
+
+def code_in(answer: Answer, *names: str) -> int | None:
+    """The first of these fields that is there, if it is a whole number that a vendor would count its errors by."""
+    code = next((answer.body[name] for name in names if name in answer.body), None)
+    whole = isinstance(code, int) and not isinstance(code, bool) and abs(code) <= MOST_CODE
+    return code if whole else None
+
+
+def read_code(answer: Answer, code: int | None, results: Mapping[int, Result], word: str) -> Delivery:
+    """The class of a code; one that is unknown is ours to mend. Success is HTTP 200 and the code for it, both."""
+    said = "?" if code is None else str(code)
+    result = Result.CONFIG if code is None else results.get(code, Result.CONFIG)
+    if result is Result.OK and answer.status != 200:
+        return Delivery(result=Result.CONFIG, detail=f"HTTP {answer.status}, {word} {said}")
+    return Delivery(result=result, detail="" if result is Result.OK else f"{word} {said}")
 
 
 def called_by(names: Iterable[str]) -> list[str]:

@@ -3,6 +3,8 @@
 Raises nothing: whatever goes wrong is a Delivery. The URL is a secret and stands in no detail.
 """
 
+import asyncio
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Protocol
@@ -15,7 +17,10 @@ from monitor.alerts.channel import Answer, Channel, Delivery, Message, Post, Res
 WHOLE_BYTES = 1_000_000
 SHRUNK_BYTES = 1_500
 MOST_REST_S = 3_600.0
-MOST_ANSWER_CHARS = 10_000
+MOST_ANSWER_BYTES = 65_536
+"""What is read of an answer: the robots say a line. What stands beyond it is not looked at."""
+ANSWER_S = 8.0
+"""One post in all, in real seconds: a robot that drips its answer must not hold up the messages behind it."""
 
 
 class RobotKind(Protocol):
@@ -52,8 +57,9 @@ async def _send(
     robot = KINDS[channel.kind]
     try:
         post = robot.post(channel, message, now_s=now_s, limit_bytes=limit_bytes)
-        answer = await client.post(post.url, content=post.content, headers=dict(post.headers))
-    except httpx.HTTPError as error:
+        async with asyncio.timeout(ANSWER_S):
+            answer, raw = await _asked(client, post)
+    except (httpx.HTTPError, TimeoutError) as error:
         return Delivery(result=Result.RETRY, detail=type(error).__name__)
     except (httpx.InvalidURL, ValueError):
         return Delivery(result=Result.CONFIG, detail="the webhook URL is not valid")
@@ -63,17 +69,27 @@ async def _send(
         return Delivery(result=Result.SHRINK, detail="HTTP 413")
     if answer.status_code >= 500:
         return Delivery(result=Result.RETRY, detail=f"HTTP {answer.status_code}")
-    said = robot.read(_answer(answer))
+    said = robot.read(_answer(answer.status_code, raw))
     return replace(said, rest_s=robot.REST_S) if said.result is Result.RATE and not said.rest_s else said
 
 
-def _answer(answer: httpx.Response) -> Answer:
+async def _asked(client: httpx.AsyncClient, post: Post) -> tuple[httpx.Response, bytes]:
+    """The answer, and its body as far as it is looked at."""
+    raw = b""
+    async with client.stream("POST", post.url, content=post.content, headers=dict(post.headers)) as answer:
+        async for piece in answer.aiter_bytes():
+            raw += piece
+            if len(raw) >= MOST_ANSWER_BYTES:
+                break
+    return answer, raw[:MOST_ANSWER_BYTES]
+
+
+def _answer(status: int, raw: bytes) -> Answer:
     try:
-        body: Any = answer.json()
-    except ValueError:
+        body: Any = json.loads(raw)
+    except (ValueError, RecursionError):  # none, not JSON, or nested without end
         body = None
-    text = answer.text[:MOST_ANSWER_CHARS]
-    return Answer(status=answer.status_code, text=text, body=body if isinstance(body, dict) else {})
+    return Answer(status=status, text=raw.decode("utf-8", "replace"), body=body if isinstance(body, dict) else {})
 
 
 def _retry_after(answer: httpx.Response) -> float:

@@ -5,7 +5,19 @@ import hashlib
 import hmac
 from urllib.parse import quote_plus
 
-from monitor.alerts.channel import Answer, Channel, Delivery, Mention, Message, Post, Result, called_by, to_json
+from monitor.alerts.channel import (
+    Answer,
+    Channel,
+    Delivery,
+    Mention,
+    Message,
+    Post,
+    Result,
+    called_by,
+    code_in,
+    read_code,
+    to_json,
+)
 from monitor.alerts.cut import cut
 from monitor.alerts.fit import fitted
 
@@ -15,6 +27,7 @@ RESULTS = {
     0: Result.OK,
     -1: Result.RETRY,
     130101: Result.RATE,
+    410100: Result.RATE,
     90030: Result.RATE,
     460101: Result.SHRINK,
     101002: Result.SHRINK,
@@ -53,6 +66,4 @@ def post(channel: Channel, message: Message, *, now_s: float, limit_bytes: int) 
 
 def read(answer: Answer) -> Delivery:
     """Class of the body's errcode; 310000, 300005 and unknown codes are ours to mend."""
-    code = answer.body.get("errcode", "?")
-    result = RESULTS.get(code, Result.CONFIG) if isinstance(code, int) else Result.CONFIG
-    return Delivery(result=result, detail="" if result is Result.OK else f"errcode {code}")
+    return read_code(answer, code_in(answer, "errcode"), RESULTS, "errcode")

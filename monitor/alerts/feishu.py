@@ -7,14 +7,26 @@ import re
 from typing import Any
 
 from monitor.alerts.alert import Severity
-from monitor.alerts.channel import Answer, Channel, Delivery, Mention, Message, Post, Result, called_by, to_json
+from monitor.alerts.channel import (
+    Answer,
+    Channel,
+    Delivery,
+    Mention,
+    Message,
+    Post,
+    Result,
+    called_by,
+    code_in,
+    read_code,
+    to_json,
+)
 from monitor.alerts.cut import cut
 from monitor.alerts.fit import fitted
 
 BODY_BYTES = 20 * 1024
 REST_S = 65.0  # 100 a minute, 5 a second
 COLOURS = {Severity.CRITICAL: "red", Severity.WARN: "orange", Severity.INFO: "blue"}
-TOO_MANY = 11232
+RESULTS = {0: Result.OK, -1: Result.RETRY, 11232: Result.RATE}
 AMBIGUOUS = 9499
 """Said of a bad body and of too many requests alike; only the words beside it part the two."""
 
@@ -62,10 +74,7 @@ def _called(channel: Channel, mention: Mention) -> str:
 
 def read(answer: Answer) -> Delivery:
     """Class of the body's code; 19021 (signature or clock), 19022, 19024 and unknown codes are ours to mend."""
-    code = answer.body.get("code", answer.body.get("StatusCode", "?"))
-    said = str(answer.body.get("msg", "")).casefold()
-    if code == 0:
-        return Delivery(result=Result.OK)
-    if code == TOO_MANY or (code == AMBIGUOUS and "too many" in said):
+    code = code_in(answer, "code", "StatusCode")
+    if code == AMBIGUOUS and "too many" in str(answer.body.get("msg", "")).casefold():
         return Delivery(result=Result.RATE, detail=f"code {code}")
-    return Delivery(result=Result.RETRY if code == -1 else Result.CONFIG, detail=f"code {code}")
+    return read_code(answer, code, RESULTS, "code")

@@ -54,7 +54,7 @@ class NoticeBook(Protocol):
     """What people were told."""
 
     async def waiting(self) -> Sequence[Incident]:
-        """Incidents that are not settled, oldest first."""
+        """Incidents that are not settled, oldest first; where there are very many, the gravest and the untold of them."""
         ...
 
     async def groups(self) -> Mapping[str, Group]: ...
@@ -83,7 +83,8 @@ class Outbox(Protocol):
     """Letters filed and not yet sent, the robots' states, and every try: the budgets are counted from the tries."""
 
     async def due(self, now_s: float, limit: int = 200) -> Sequence[Letter]:
-        """What may be sent now, oldest first. One that another process is sending is not due until its claim ends."""
+        """What may be sent now: CRITICAL ones, then the oldest. One that another process is sending is not due until its
+        claim ends."""
         ...
 
     async def claim(self, id: int, owner: str, now_s: float, until: float) -> bool:

@@ -6,17 +6,23 @@ The values given to the templates are in docs/alerts.md; the lines come from the
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from base.clock import Clock
 from monitor.alerts.alert import AlertKind, Severity
 from monitor.alerts.channel import Language, Mention, Message
+from monitor.alerts.incident import RANKS
 from monitor.alerts.templates import Templates
 from monitor.alerts.words import LEVELS, REASONS, said
 
 log = logging.getLogger(__name__)
 ICONS = {Severity.CRITICAL: "🔴", Severity.WARN: "🟠", Severity.INFO: "🔵"}
 OVER = "✅"
+LOUDNESS = (Mention.NOBODY, Mention.ON_CALL, Mention.ALL)
+DIGEST_BYTES = 3_200
+"""Of a digest's lines: with title and links they keep within the 4,096 bytes of the smallest robot; the rest is counted."""
+LINE_BYTES = 3  # the mark of a quote, and the line's end
 MORE: Mapping[Language, str] = {"zh": "查看全文", "en": "Read on"}
 BROKEN: Mapping[Language, str] = {
     "zh": "> 自定义模板 {kind}.md 有误，已改用内置模板：{wrong}",
@@ -63,17 +69,25 @@ class Renderer:
         )
 
     def digest(self, bodies: Sequence[Mapping[str, Any]], language: Language) -> Message:
-        """One message that stands for several: their titles, each with its alert's short name."""
-        items = [
-            " ".join(filter(None, (_title(self.message(body, language).markdown), f"`{ref}`" if ref else "")))
-            for body in bodies
-            for ref in [self._ref(body)]
-        ]
+        """One message that stands for several: their titles, the gravest first, each with its alert's short name; as loud as
+        the loudest of them."""
+        bodies = sorted(bodies, key=lambda body: -RANKS[Severity(body["severity"])])
+        messages = [self.message(body, language) for body in bodies]
+        items = []
+        for body, one in zip(bodies, messages, strict=True):
+            ref = self._ref(body)
+            items.append(f"{one.title} `{ref}`" if ref else one.title)
+        shown = _within(items, DIGEST_BYTES)
+        severity = max((one.severity for one in messages), key=RANKS.__getitem__)
+        severity = max(Severity.WARN, severity, key=RANKS.__getitem__)
         lead = {**bodies[0]["lead"], "kind": AlertKind.DIGEST.value, "moment": True, "id": 0, "model": "", "scene": ""}
-        lead |= {"facts": {"count": len(items), "items": items}, "severity": Severity.WARN.value}
+        facts = {"count": len(items), "items": items[:shown], "more": len(items) - shown}
+        lead |= {"facts": facts, "severity": severity.value}
         body = {**bodies[0], "lead": lead, "firing": [lead], "over": [], "firing_count": 1, "over_count": 0}
-        quiet: Mapping[str, Any] = {**body, "severity": Severity.WARN.value, "step": 0, "held": 0, "dossier": {}}
-        return self.message(quiet, language)
+        quiet: Mapping[str, Any] = {**body, "severity": severity.value, "step": 0, "held": 0, "dossier": {}}
+        return replace(
+            self.message(quiet, language), mention=max((one.mention for one in messages), key=LOUDNESS.index)
+        )
 
     def values(self, body: Mapping[str, Any], language: Language) -> dict[str, Any]:
         """What a template is given."""
@@ -153,6 +167,16 @@ class Renderer:
 def _title(markdown: str) -> str:
     """The first line without its marks."""
     return markdown.partition("\n")[0].replace("**", "").strip("# ").strip()[:200]
+
+
+def _within(lines: Sequence[str], limit_bytes: int) -> int:
+    """How many of the lines there is room for; one at least."""
+    room = limit_bytes
+    for number, line in enumerate(lines):
+        room -= len(line.encode("utf-8", "replace")) + LINE_BYTES
+        if room < 0:
+            return max(1, number)
+    return len(lines)
 
 
 SAMPLE_CHARS = 120

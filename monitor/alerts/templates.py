@@ -86,6 +86,7 @@ class Templates:
             "level_name": lambda value: said(LEVELS, value, language),
             "gray_stage": lambda value: said(GRAY_STAGES, value, language),
             "gray_reason": lambda value: said(GRAY_REASONS, value, language),
+            "own_language": lambda value: value.get(language, "") if isinstance(value, Mapping) else value,
             "as_is": lambda value: AsIs(re.sub(r"\n\s*\n", f"\n{_BLANK}\n", str(value))),
         }
         return made

@@ -18,7 +18,6 @@ from base.clock import Clock
 from breaker.levels import Level
 from breaker.ports import Lease, StoreUnavailable
 from breaker.snapshot import Transition
-from monitor.alerts.alert import Severity
 from monitor.alerts.budget import MINUTE_S
 from monitor.alerts.channel import Channel, Language, Result
 from monitor.alerts.decide import Group, Notice, Why
@@ -138,7 +137,7 @@ class Urgent:
         if len(bodies) == 1:
             message = self._renderer.message(bodies[0], channel.language)
         else:
-            message = replace(self._renderer.digest(bodies, channel.language), severity=Severity.CRITICAL)
+            message = self._renderer.digest(bodies, channel.language)
         message = replace(message, markdown=f"{message.markdown}\n{NOTE[channel.language]}")
         said = await deliver(self._client, channel, message, self._clock.real_s(now_s))
         self._counts.deliveries[channel.name, said.result.value] += 1

@@ -2,7 +2,19 @@
 
 import re
 
-from monitor.alerts.channel import Answer, Channel, Delivery, Mention, Message, Post, Result, called_by, to_json
+from monitor.alerts.channel import (
+    Answer,
+    Channel,
+    Delivery,
+    Mention,
+    Message,
+    Post,
+    Result,
+    called_by,
+    code_in,
+    read_code,
+    to_json,
+)
 from monitor.alerts.cut import cut
 
 MARKDOWN_BYTES = 4096
@@ -53,6 +65,4 @@ def plain(markdown: str) -> str:
 
 def read(answer: Answer) -> Delivery:
     """Class of the body's errcode; HTTP 200 alone says nothing. 93000 and 40008 and unknown codes are ours to mend."""
-    code = answer.body.get("errcode", "?")
-    result = RESULTS.get(code, Result.CONFIG) if isinstance(code, int) else Result.CONFIG
-    return Delivery(result=result, detail="" if result is Result.OK else f"errcode {code}")
+    return read_code(answer, code_in(answer, "errcode"), RESULTS, "errcode")

@@ -68,11 +68,11 @@ async def test_what_is_kept_is_what_is_told(engine: AsyncEngine) -> None:
     made = await keep_report(last, engine, POLICY, ZONE, ManualClock(last.run.started_at + 900))
     kept = await SqlReports(engine).report(DAY)
     assert kept is not None and from_document(kept) == made
-    alert = alert_of(made, "zh", 5.0)
+    alert = alert_of(made, 5.0)
     assert (alert.kind, alert.subject, alert.facts["worse"]) == (
         AlertKind.DAILY_REPORT,
         DAY,
         ["deepseek-chat", "glm-air"],
     )
-    assert alert.facts["markdown"].startswith("**2 个模型变差")
-    assert alert_of(made, "en", 5.0).facts["markdown"].startswith("**2 worse")
+    assert alert.facts["markdown"]["zh"].startswith("**2 个模型变差")
+    assert alert.facts["markdown"]["en"].startswith("**2 worse")

@@ -32,6 +32,10 @@ class World:
         self.counts, self.evidence, self.desk = MemoryCounts(self.clock), MemoryEvidence(self.clock), MemoryDesk()
         self.hours, self.findings, self.versions = SqlRollups(engine), SqlFindings(engine), SqlVersions(engine)
         self.calls = SqlCallLog(engine)
+        self.begin()
+
+    def begin(self) -> None:
+        """A process of the monitor that knows nothing of the one before."""
         rollup = RollUp(("a",), self.counts, self.hours, SHANGHAI)
         self.watch = HourlyWatch(
             {"a": ["gpt"]}, rollup, self.hours, self.findings, self.versions, self.evidence, self.desk,
@@ -134,6 +138,18 @@ async def test_a_rise_is_found_told_once_and_marked_and_ends_when_the_mark_does(
     assert world.desk.open == []
     assert len(world.desk.incidents) == 2
     assert await world.evidence.evidence("a") == []
+
+
+async def test_a_rise_that_was_open_when_the_monitor_went_away_for_days_ends_when_it_is_back(world: World) -> None:
+    await world.hour(6_000, 60)
+    await world.look()
+    await world.hour(6_000, 240)
+    await world.look()
+    assert {one.kind for one in world.desk.open} == {AlertKind.HOURLY, AlertKind.SCENE}
+    world.clock.tick(3 * 24 * HOUR_S)  # a long weekend
+    world.begin()
+    await world.look()
+    assert world.desk.open == []
 
 
 async def test_a_silent_change_of_the_vendors_model_is_told_once_with_what_was_before(world: World) -> None:

@@ -1,5 +1,7 @@
 """Delivery against a receiver that answers as each robot does: codes, limits, mutes, signatures."""
 
+import asyncio
+import contextlib
 import time
 
 import httpx
@@ -129,3 +131,39 @@ async def test_a_webhook_s_status_is_read(status: int, headers: dict[str, str], 
     async with httpx.AsyncClient(transport=transport) as client:
         said = await deliver(client, Channel(name="c", kind="webhook", url="http://h/"), HELLO, 0.0)
     assert (said.result, said.rest_s) == (result, rest_s)
+
+
+@pytest.mark.parametrize("kind", ["wecom", "dingtalk", "feishu"])
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"ok", b"[]", b"null", b"[" * 200_000, b'{"errcode":' * 20_000, b"\xff\xfe\x00", b"0" * 3_000_000],
+    ids=["nothing", "no JSON", "a list", "null", "nested without end", "objects without end", "no text", "megabytes"],
+)
+async def test_an_odd_answer_of_a_robot_is_a_refusal_and_stops_nobody_else_s_messages(
+    kind: ChannelKind, body: bytes
+) -> None:
+    transport = httpx.MockTransport(lambda _request: httpx.Response(200, content=body))
+    async with httpx.AsyncClient(transport=transport) as client:
+        said = await deliver(client, Channel(name="c", kind=kind, url="http://h/"), HELLO, 0.0)
+    assert said.result is Result.CONFIG
+    assert len(said.detail) < 40
+
+
+async def test_a_robot_that_drips_its_answer_for_ever_does_not_hold_up_the_messages_behind_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("monitor.alerts.deliver.ANSWER_S", 0.2)
+
+    async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n")
+            while not writer.is_closing():
+                writer.write(b" ")
+                await writer.drain()
+                await asyncio.sleep(0.01)
+
+    async with await asyncio.start_server(drip, "127.0.0.1", 0) as server, httpx.AsyncClient() as client:
+        port = server.sockets[0].getsockname()[1]
+        said = await deliver(client, Channel(name="c", kind="wecom", url=f"http://127.0.0.1:{port}/"), HELLO, 0.0)
+    assert (said.result, said.detail) == (Result.RETRY, "TimeoutError")

@@ -6,7 +6,8 @@ from monitor.alerts.alert import Alert, AlertKind, Severity
 from tests.support.incidents import AT
 
 MODEL = "acme/large"
-REPORT = "**1 of 3 models worse**\n\n- acme/large 4.1 % (baseline 1.2 %)\n- acme/small 0.9 %"
+REPORT = "**3 个模型里有 1 个变差**\n\n- acme/large 4.1%（基线 1.2%）\n- acme/small 0.9%"
+REPORT_EN = "**1 of 3 models worse**\n\n- acme/large 4.1% (baseline 1.2%)\n- acme/small 0.9%"
 SAMPLE = "好的好的好的好的好的好的 <@all> [点我](http://evil.example) **x**"
 
 
@@ -106,7 +107,8 @@ ALERTS: dict[str, Alert] = {
         top_class="sentence_loop",
     ),
     "daily_report": found(
-        AlertKind.DAILY_REPORT, "2026-01-31", Severity.INFO, model="", day="2026-01-31", markdown=REPORT, models=3
+        AlertKind.DAILY_REPORT, "2026-01-31", Severity.INFO, model="", day="2026-01-31", models=3,
+        markdown={"zh": REPORT, "en": REPORT_EN},
     ),
     "gray": found(
         AlertKind.GRAY,
@@ -140,6 +142,12 @@ ALERTS: dict[str, Alert] = {
         why="TimeoutError",
         tries=3,
         next_at=AT + 86_400,
+    ),
+    "job_missed_downtime": found(
+        AlertKind.JOB_MISSED, "hourly", model="", slot="2026-01-31T03:00+0800", passed_over=59, moment=True
+    ),
+    "job_missed_late": found(
+        AlertKind.JOB_MISSED, "nightly", model="", slot="2026-01-31T03:00+0800", passed_over=3, next_at=AT + 86_400
     ),
     "robot_broken": found(AlertKind.ROBOT_BROKEN, "wecom", model="", channel="wecom", detail="errcode 93000"),
     "store_down": found(AlertKind.STORE_DOWN, "redis", Severity.CRITICAL, model="", since=AT - 12),

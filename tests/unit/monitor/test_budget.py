@@ -37,6 +37,13 @@ def test_the_last_five_are_kept_for_what_is_grave_and_it_goes_first() -> None:
     both = letters(3) + letters(7, Severity.CRITICAL, first=4)
     found = plan(both, {"w": 10}, {}, POLICY, 0.0)
     assert [errand.letters[0].severity for errand in found.errands] == [Severity.CRITICAL] * 5
+    assert sizes(found) == [1, 1, 1, 1, 3]
+
+
+def test_of_thirty_models_that_open_at_once_all_are_told_within_the_minute() -> None:
+    found = plan(letters(4) + letters(30, Severity.CRITICAL, first=5), {}, {}, POLICY, 0.0)
+    assert sizes(found) == [1] * 14 + [16]
+    assert sizes(plan(letters(30, Severity.CRITICAL), {"w": 15}, {}, POLICY, 0.0)) == []
 
 
 def test_a_robot_that_rests_is_not_asked() -> None:

@@ -129,6 +129,7 @@ def test_feishu_s_card_is_coloured_by_severity_and_has_a_button() -> None:
         ("dingtalk", {"errcode": 0}, Result.OK),
         ("dingtalk", {"errcode": 130101}, Result.RATE),
         ("dingtalk", {"errcode": 90030}, Result.RATE),
+        ("dingtalk", {"errcode": 410100}, Result.RATE),
         ("dingtalk", {"errcode": 460101}, Result.SHRINK),
         ("dingtalk", {"errcode": 101002}, Result.SHRINK),
         ("dingtalk", {"errcode": 310000}, Result.CONFIG),
@@ -146,6 +147,21 @@ def test_feishu_s_card_is_coloured_by_severity_and_has_a_button() -> None:
 )
 def test_the_body_s_code_decides_and_not_the_http_status(kind: str, answer: dict[str, Any], result: Result) -> None:
     assert KINDS[kind].read(Answer(status=200, text="", body=answer)).result is result
+
+
+@pytest.mark.parametrize("kind", ["wecom", "dingtalk", "feishu"])
+@pytest.mark.parametrize("status", [201, 302, 400, 403, 404])
+def test_a_code_of_success_under_another_status_than_200_is_no_success(kind: str, status: int) -> None:
+    said = KINDS[kind].read(Answer(status=status, text="", body={"errcode": 0, "code": 0}))
+    assert (said.result, said.detail.split(",")[0]) == (Result.CONFIG, f"HTTP {status}")
+
+
+@pytest.mark.parametrize("kind", ["wecom", "dingtalk", "feishu"])
+@pytest.mark.parametrize("code", [False, None, 0.0, "0", [], {}, "x" * 10_000, "\x00", 10**40])
+def test_a_code_that_is_no_number_is_no_success_and_is_not_repeated_in_the_log(kind: str, code: object) -> None:
+    said = KINDS[kind].read(Answer(status=200, text="", body={"errcode": code, "code": code}))
+    assert said.result is Result.CONFIG
+    assert said.detail in ("errcode ?", "code ?")
 
 
 @pytest.mark.parametrize(

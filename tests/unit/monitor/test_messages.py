@@ -92,6 +92,30 @@ def test_a_group_an_escalation_and_a_repeat_are_the_golden_ones(language: Langua
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])
+@pytest.mark.parametrize("name", ["m", "模型" * 60, "𠮷" * 128])
+def test_a_digest_of_very_many_alerts_counts_what_it_does_not_list_and_is_not_cut(
+    language: Language, name: str
+) -> None:
+    opened = replace(ALERTS["transition"], subject=name, model=name)
+    bodies = [firing(replace(ALERTS["hourly"], subject=name, model=name)) for _ in range(150)] + [firing(opened)]
+    message = renderer().digest(bodies, language)
+    listed = [line for line in message.markdown.splitlines() if "`A17`" in line]
+    assert f"{151 - len(listed)} {'条没有列出' if language == 'zh' else 'more are not listed'}" in message.markdown
+    assert listed[0].startswith("> 🔴")  # the gravest, though it came last
+    channel = Channel(name="c", kind="wecom", url="http://r/?key=1")
+    sent = json.loads(KINDS["wecom"].post(channel, message, now_s=AT, limit_bytes=1_000_000).content)
+    assert sent["markdown"]["content"] == message.markdown
+
+
+def test_a_digest_is_as_grave_and_as_loud_as_the_gravest_of_it() -> None:
+    step = firing(ALERTS["transition"], why=Why.ESCALATED, firing=(replace(incident(17, grave()), escalation=1),))
+    message = renderer().digest([firing(ALERTS["heartbeat"]), step], "en")
+    assert (message.severity, message.mention) == (Severity.CRITICAL, Mention.ON_CALL)
+    quiet = renderer().digest([firing(ALERTS["heartbeat"]), firing(ALERTS["test"])], "en")
+    assert (quiet.severity, quiet.mention) == (Severity.WARN, Mention.NOBODY)
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
 def test_the_end_of_a_model_that_was_removed_does_not_say_that_it_is_well(language: Language) -> None:
     over = replace(incident(17, ALERTS["transition"]), resolved_at=AT + 3_900)
     over = replace(over, facts={**over.facts, "removed": "model"})

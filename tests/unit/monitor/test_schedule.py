@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 
 from breaker.ports import StoreUnavailable
+from monitor.alerts.decide import Why, decide
+from monitor.alerts.policy import AlertPolicy
 from monitor.cron import Cron
 from monitor.jobs import Job, Run, RunState, Tick
 from monitor.schedule import LEASE_S, RENEW_S, Alarm, Schedule
 from store.memory import MemoryJobs, MemoryLease
+from store.memory_desk import MemoryDesk
 from tests.support.clock import ManualClock
 from tests.support.desk import Desk
 
@@ -99,6 +102,10 @@ async def fleet() -> AsyncIterator[Fleet]:
     await asyncio.gather(*fleet.tasks.values(), return_exceptions=True)
 
 
+async def _refused(*_args: Any, **_more: Any) -> int | None:
+    raise StoreUnavailable("gone")
+
+
 async def test_three_processes_run_each_slot_once(fleet: Fleet) -> None:
     for owner in "abc":
         await fleet.start(owner)
@@ -122,8 +129,43 @@ async def test_after_downtime_the_latest_missed_slot_alone_is_made_up_for_and_th
     fleet.clock.tick(2 * DAY_S + 20 * HOUR_S)  # 18 November, 08:00: three nights passed
     await fleet.start("b")
     assert [run.slot for run in fleet.runs] == ["2023-11-18T03:00+0800"]
-    told = [(what, alert.facts["why"]) for what, alert in fleet.desk.told]
-    assert told == [("fire", "2 earlier runs were missed and are not made up for"), ("resolve", "runs again")]
+    told = [(what, alert.facts["why"], alert.passes) for what, alert in fleet.desk.told]
+    assert told == [
+        # A moment: as a condition, the run that follows would end it before anybody heard of it.
+        ("fire", "2 earlier runs were missed and are not made up for", True),
+        ("resolve", "runs again", False),
+    ]
+    assert fleet.desk.told[0][1].at == fleet.runs[0].due_at
+
+
+async def test_missed_runs_are_told_to_people_although_the_next_run_takes_a_second(fleet: Fleet) -> None:
+    desk = MemoryDesk()
+    fleet.desk.fire, fleet.desk.resolve = desk.fire, desk.resolve  # type: ignore[method-assign]
+    await fleet.start("a")
+    await fleet.kill("a")
+    fleet.clock.tick(2 * DAY_S + 20 * HOUR_S)
+    await fleet.start("b")
+    assert [run.slot for run in fleet.runs] == ["2023-11-18T03:00+0800"]
+    now_s = fleet.clock.now_s()
+    decision = decide(desk.incidents, {}, {}, AlertPolicy(), now_s + 60.0)
+    assert [(notice.why, notice.lead.facts["passed_over"]) for notice in decision.notices] == [(Why.FIRST, 2)]
+
+
+async def test_a_second_leader_that_finds_the_same_runs_missed_tells_the_same_moment(fleet: Fleet) -> None:
+    fleet.options = {"tries": 9}
+    fleet.work = lambda _run: asyncio.Event().wait()
+    await fleet.start("a")
+    await fleet.kill("a")
+    fleet.clock.tick(2 * DAY_S + 20 * HOUR_S)
+    real, fleet.slots.claim = fleet.slots.claim, _refused  # type: ignore[method-assign]
+    await fleet.start("b")
+    await fleet.kill("b")
+    fleet.slots.claim = real  # type: ignore[method-assign]
+    await fleet.clock.advance(LEASE_S + 2 * RENEW_S)
+    await fleet.start("c")
+    moments = {(alert.key, alert.at) for what, alert in fleet.desk.told if what == "fire"}
+    assert len(fleet.desk.told) >= 2
+    assert len(moments) == 1
 
 
 async def test_a_slot_that_is_too_old_to_be_made_up_for_is_marked_missed_and_told(fleet: Fleet) -> None:
