@@ -107,7 +107,12 @@ ALERTS: dict[str, Alert] = {
         top_class="sentence_loop",
     ),
     "daily_report": found(
-        AlertKind.DAILY_REPORT, "2026-01-31", Severity.INFO, model="", day="2026-01-31", models=3,
+        AlertKind.DAILY_REPORT,
+        "2026-01-31",
+        Severity.INFO,
+        model="",
+        day="2026-01-31",
+        models=3,
         markdown={"zh": REPORT, "en": REPORT_EN},
     ),
     "gray": found(
