@@ -67,6 +67,7 @@ test-unit: setup
 	@$(BIN)/python -m pytest -n $(JOBS) tests/unit
 
 test-long: setup
+	@$(MAKE) --no-print-directory model
 	@sh tests/support/postgres_server.sh
 	@sh tests/support/chromium.sh
 	@$(MAKE) --no-print-directory .venv-audit/.ready
