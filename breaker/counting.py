@@ -327,4 +327,5 @@ class LocalCounters:
             stuck_sessions=tuple(sorted(cell.stuck_sessions)),
             loops=dict(cell.loops),
             loop_sessions={mark: tuple(sorted(who)) for mark, who in cell.loop_sessions.items()},
+            detectors=(DETECTOR_VERSION,),
         )

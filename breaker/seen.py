@@ -128,6 +128,8 @@ def look(seen: Seen, *, watermark: float, now_s: float, grace_s: float) -> View:
                 had = formed.get(minute, Tally())
                 formed[minute] = Tally(had.n + counts.structured, had.k + counts.unreadable)
     fast = tuple(row for row in seen.fast if row.bucket * FAST_BUCKET_S >= watermark)
+    # A fast evaluation reads no minutes; its buckets say as well whose counts they are.
+    detectors.update(version for row in fast for version in row.detectors)
     live = {e.id: e for e in seen.evidence if e.found_at >= watermark and now_s < e.valid_until}
     return View(
         now_s=now_s,

@@ -120,3 +120,5 @@ class FastRow:
     """Fingerprint -> degenerate replies with it."""
     loop_sessions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Fingerprint -> session hashes (capped at 64)."""
+    detectors: tuple[str, ...] = ()
+    """As in MinuteRow."""

@@ -12,7 +12,6 @@ from typing import Protocol
 from base.clock import Clock
 from breaker.evidence import Evidence, EvidenceKind
 from breaker.policy import BreakerPolicy
-from breaker.window import Counts
 from monitor.alerts.alert import Alert, AlertKind, Severity
 from monitor.counts import MonitorCounts
 from monitor.jobs import Run
@@ -20,7 +19,7 @@ from monitor.policy import MonitorPolicy
 from monitor.ports import AlertDesk
 from monitor.rollup import HOUR_S, RollUp, RollupStore
 from monitor.versions import VersionStore, change_finding, changes
-from monitor.watch import WEEK_S, Finding, FindingStore, hour_finding, parse_finding, scene_findings
+from monitor.watch import WEEK_S, Finding, FindingStore, comparable, hour_finding, parse_finding, scene_findings
 
 EVIDENCE = {AlertKind.HOURLY: EvidenceKind.HOURLY, AlertKind.SCENE: EvidenceKind.SCENE}
 STANDING = (AlertKind.HOURLY, AlertKind.SCENE, AlertKind.PARSE_TREND)
@@ -77,10 +76,11 @@ class HourlyWatch:
             *await self._hours.hours(hour - WEEK_S, hour - WEEK_S + 1, model=model, scope=""),
             *await self._hours.hours(since, hour + 1, model=model),
         ]
-        by_scope: dict[tuple[str, float], Counts] = {(row.scope, row.starts_at): row.counts for row in rows}
-        whole = hour_finding(model, hour, by_scope, now_s, self._breaker, self._policy)
+        by_scope = {(row.scope, row.starts_at): row.counts for row in rows}
+        alike = comparable(rows, hour)
+        whole = hour_finding(model, hour, alike, now_s, self._breaker, self._policy)
         parse = parse_finding(model, hour, by_scope, now_s, self._policy)
-        scenes = scene_findings(model, hour, by_scope, now_s, self._breaker, self._policy)
+        scenes = scene_findings(model, hour, alike, now_s, self._breaker, self._policy)
         return [finding for finding in (whole, parse, *scenes) if finding is not None]
 
     async def _look_at_versions(self, model: str, hour: float, fence: int) -> None:

@@ -34,6 +34,16 @@ class Rollup:
     starts_at: float
     counts: Counts
     fingerprints: Mapping[str, int] = field(default_factory=dict)
+    detectors: tuple[str, ...] = ()
+    """Versions of the detector that judged them, as in MinuteRow; empty: counted by a release that did not say."""
+
+    def measures(self, other: "Rollup") -> bool:
+        """Whether the rates of both may be compared: judged by one detector each, and by the same as far as they say.
+
+        A release of the detector may find more or less in the same replies, which says nothing of the model.
+        """
+        known = {*self.detectors, *other.detectors}
+        return len(known) <= 1
 
     @property
     def weight(self) -> int:
@@ -85,6 +95,7 @@ def _summed(rows: Iterable[tuple[float, str, str, MinuteRow | Rollup]]) -> list[
             starts_at=starts_at,
             counts=total(row.counts for row in group),
             fingerprints=_top(row.fingerprints for row in group),
+            detectors=tuple(sorted({version for row in group for version in row.detectors})),
         )
         for (starts_at, model, scope), group in sorted(groups.items(), key=lambda item: item[0])
     ]

@@ -102,6 +102,15 @@ class Rise:
     sure: bool
 
 
+def comparable(rows: Sequence[Rollup], hour: float) -> dict[tuple[str, float], Counts]:
+    """The hours, by scope and start, whose rates may be compared with those of `hour`: judged by the same detector.
+
+    While an upgrade rolls, and for as many hours as a rule looks back, there is nothing to compare with: no finding.
+    """
+    now = {row.scope: row for row in rows if row.starts_at == hour}
+    return {(row.scope, row.starts_at): row.counts for row in rows if row.scope in now and now[row.scope].measures(row)}
+
+
 def hour_finding(
     model: str, hour: float, rows: Mapping[tuple[str, float], Counts], found_at: float,
     breaker: BreakerPolicy, policy: MonitorPolicy,

@@ -63,10 +63,11 @@ def _one_bucket(bucket: int, group: list[FastRow]) -> FastRow:
         stuck_sessions=_union(row.stuck_sessions for row in group),
         loops=dict(sorted(_add_up(row.loops for row in group).items())),
         loop_sessions={name: _union(row.loop_sessions.get(name, ()) for row in group) for name in sorted(fingerprints)},
+        detectors=_versions(group),
     )
 
 
-def _versions(rows: Iterable[MinuteRow]) -> tuple[str, ...]:
+def _versions(rows: Iterable[MinuteRow | FastRow]) -> tuple[str, ...]:
     return tuple(sorted({version for row in rows for version in row.detectors}))
 
 

@@ -41,7 +41,7 @@ class SqlRollups:
     async def _put(self, table: Table, rows: Sequence[Rollup]) -> None:
         dialect = postgresql if self._engine.dialect.name == "postgresql" else sqlite
         new = dialect.insert(table)
-        values = {name: new.excluded[name] for name in ("weight", "counts", "fingerprints")}
+        values = {name: new.excluded[name] for name in ("weight", "counts", "fingerprints", "detectors")}
         write = new.on_conflict_do_update(
             index_elements=["model", "scope", "starts_at"], set_=values, where=new.excluded.weight >= table.c.weight
         )
@@ -73,6 +73,7 @@ def rollup_of(row: dict[str, Any]) -> Rollup:
         starts_at=float(row["starts_at"]),
         counts=Counts(**counts),
         fingerprints=row["fingerprints"],
+        detectors=tuple(row["detectors"] or ()),
     )
 
 
@@ -84,6 +85,7 @@ def _values(row: Rollup) -> dict[str, Any]:
         "weight": row.weight,
         "counts": {name: value for name, value in asdict(row.counts).items() if value},
         "fingerprints": dict(row.fingerprints),
+        "detectors": list(row.detectors) or None,
     }
 
 

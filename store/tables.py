@@ -129,6 +129,7 @@ def _rollup(name: str) -> Table:
         Column("weight", BigInteger, nullable=False),
         Column("counts", JSON, nullable=False),
         Column("fingerprints", JSON, nullable=False),
+        Column("detectors", JSON(none_as_null=True)),
         UniqueConstraint("model", "scope", "starts_at"),
     )
 

@@ -43,6 +43,13 @@ async def test_rows_say_which_detectors_counted_them(counts: CountStore) -> None
     assert merged == replace(row(judged=4), detectors=("2", "3"))
 
 
+async def test_buckets_say_which_detectors_counted_them(counts: CountStore) -> None:
+    for boot, version in (("boot1", ("3",)), ("boot2", ("2",)), ("older release", ())):
+        await counts.flush(boot, [], [FastRow(model="a", bucket=B, attempts=2, detectors=version)])
+    (merged,) = await counts.fast("a", B, B)
+    assert (merged.attempts, merged.detectors) == (6, ("2", "3"))
+
+
 async def test_a_later_flush_replaces_the_writers_own_counts(counts: CountStore) -> None:
     await counts.flush("boot1", [row(judged=1)], [])
     await counts.flush("boot1", [row(judged=4)], [])

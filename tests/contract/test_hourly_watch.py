@@ -42,14 +42,23 @@ class World:
             BreakerPolicy(), MonitorPolicy(), self.clock,
         )  # fmt: skip
 
-    async def hour(self, n: int, k: int, boot: str = "b1", scene: str = "chat") -> None:
+    async def hour(
+        self, n: int, k: int, boot: str = "b1", scene: str = "chat", detectors: tuple[str, ...] = ("2",)
+    ) -> None:
         """An hour of traffic, every minute alike; afterwards it is five past the next hour."""
         at = int(self.clock.now_s() // HOUR_S * HOUR_S)
         for minute in range(at // 60, at // 60 + 60):
             self.clock.tick(at + (minute - at // 60) * 60 - self.clock.now_s())
             counts = Counts(judged=n // 60, stuck=k // 60)
             rows = [
-                MinuteRow(model="a", scope=scope, minute=minute, counts=counts, fingerprints={"ab": counts.stuck})
+                MinuteRow(
+                    model="a",
+                    scope=scope,
+                    minute=minute,
+                    counts=counts,
+                    fingerprints={"ab": counts.stuck},
+                    detectors=detectors,
+                )
                 for scope in ("", f"scene:{scene}")
             ]
             await self.counts.flush(boot, rows, [])
@@ -83,6 +92,7 @@ async def test_minutes_become_hours_and_days_and_doing_it_again_changes_nothing(
         await world.look()
     (row,) = await world.hours.hours(HOUR, HOUR + 1, model="a", scope="")
     assert (row.counts.judged, row.counts.stuck, row.fingerprints) == (6_000, 60, {"ab": 60})
+    assert row.detectors == ("2",)
     (day,) = await world.hours.days(0, 1e12, model="a", scope="scene:chat")
     assert (day.counts.judged, day.starts_at) == (6_000, HOUR - 8 * HOUR_S)
 
@@ -173,3 +183,26 @@ async def test_of_many_calls_both_ends_of_the_hour_are_read(world: World) -> Non
     seen = await world.versions.seen("a", HOUR, HOUR + HOUR_S, 10)
     assert [it.served for it in seen] == ["old", "new"]
     assert await world.versions.seen("b", HOUR, HOUR + HOUR_S, 10) == []
+
+
+async def test_a_release_of_the_detector_that_finds_more_is_no_rise_of_the_model(world: World) -> None:
+    await world.hour(6_000, 60)
+    await world.look()
+    await world.hour(6_000, 240, detectors=("2", "3"))  # the upgrade rolls
+    await world.look()
+    await world.hour(6_000, 240, detectors=("3",))
+    await world.look()
+    assert world.desk.fired == [] and await world.findings.findings(model="a") == []
+    await world.hour(6_000, 720, detectors=("3",))
+    await world.look()
+    assert {(i.kind, i.scene) for i in world.desk.open} == {(AlertKind.HOURLY, ""), (AlertKind.SCENE, "chat")}
+
+
+async def test_hours_of_a_release_that_did_not_say_are_compared_as_before(world: World) -> None:
+    await world.hour(6_000, 60, detectors=())
+    await world.look()
+    (old,) = await world.hours.hours(HOUR, HOUR + 1, model="a", scope="")
+    assert old.detectors == ()
+    await world.hour(6_000, 180)
+    await world.look()
+    assert {i.kind for i in world.desk.open} == {AlertKind.HOURLY, AlertKind.SCENE}

@@ -45,6 +45,15 @@ def test_a_move_on_counts_of_two_detectors_says_so_and_is_made_all_the_same() ->
             assert (told.to_level, told.note) == (Level.REDUCED, note)
 
 
+def test_a_move_by_buckets_of_two_detectors_says_so_as_well() -> None:
+    """Fast evaluations read no minutes: the buckets say whose counts they are."""
+    stuck = {"attempts": 5, "streams": 5, "stuck": 5, "stuck_sessions": ("a", "b", "c")}
+    for versions, note in ((("2",), ""), (("2", "3"), "counted by detector versions 2, 3")):
+        row = FastRow(model="m", bucket=int(T0 // 5), detectors=versions, **stuck)  # type: ignore[arg-type]
+        (told,) = step(Snapshot(model="m"), Seen(fast=[row]), T0 + 4).transitions
+        assert (told.to_level, told.reasons, told.note) == (Level.OPEN, (Reason.STUCK_STREAMS,), note)
+
+
 def test_nothing_seen_changes_nothing_and_returns_the_same_object() -> None:
     here = Snapshot(model="m")
     assert step(here, Seen(), T0) is here
