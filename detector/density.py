@@ -16,14 +16,16 @@ from detector.verdict import Rule
 CHAR_STEP = 96  # characters between two looks at the last 120
 _USUAL = 0.6  # trigram_repeat of every profile that names none
 _CODE = "(){}[]=<>;_/\\|:@"
-_VERBATIM = 40  # trigrams in a row
+VERBATIM = 40  # trigrams in a row
 FEW = 12  # different words in 48, for which a reply is cut: healthy prose shows three times as many, and never under 17
 _FEW_OF = ((24, 10), (28, 12), (32, 13), (36, 15))  # words, and how many different ones are suspicious
 _FEWEST = max(most for _, most in _FEW_OF) + 1
 _LISTED = -2  # words
 _DRILLED = 6  # whole lines in 300 characters
 _DATA_OF = (16, 4)  # the same of what stands in quotes
-_THRICE = 16.0  # trigrams said for the third time: quotation, a refrain or a translation leave none
+GOING = 14  # score below which the trigram rule never holds
+PLENTY = 60  # score from which what is said for the third time is enough
+THRICE = 16.0  # trigrams said for the third time: quotation, a refrain or a translation leave none
 _NEAR = 9.0  # trigrams said just before, more than new ones
 
 
@@ -75,19 +77,19 @@ class Density:
         dense = (
             share > limit
             or (recent > limit + 0.02 and words.score >= 24)
-            or (words.score >= 60 * lax and words.thrice >= _THRICE * lax)
+            or (words.score >= PLENTY * lax and words.thrice >= THRICE * lax)
         )
         # Nearly everything was said before, in units longer than the window: a paragraph for the third time.
         again = (
             words.score >= 130 * lax
-            and words.thrice >= _THRICE * lax
+            and words.thrice >= THRICE * lax
             and near == "prose"
             and shape(buf[max(0, end - KEEP) : end]) == "prose"
         )
         # Far copies must be word for word: claims of a patent and steps of a proof share long phrases, too.
-        if share <= 0.4 and words.verbatim < _VERBATIM:
+        if share <= 0.4 and words.verbatim < VERBATIM:
             return None
-        if words.score >= 14 and (again or (dense and self._really(buf, end))):
+        if words.score >= GOING and (again or (dense and self._really(buf, end))):
             return Rule.TRIGRAM
         return None
 

@@ -4,14 +4,13 @@ In:  the tokens of a text, in order, in portions of any size; the state after th
 Out: how many trigrams of a portion were known, a running score of known against new ones, the last tokens.
 """
 
-import math
 from itertools import compress, count
 from operator import ne
 
 MEMORY = 1000  # tokens: a trigram said longer ago counts as new. Five copies of a paragraph of 200 words
 WINDOW = 120  # tokens the statistical rules look at (DETECTION.md section 1)
 _NEAR = 20  # tokens
-_CAP = 400.0
+CAP = 400.0
 
 Gram = tuple[str, str, str]
 
@@ -32,7 +31,7 @@ class Recurrence:
         self._last: dict[Gram, int] = {}  # where each trigram was said last, counted in tokens
         self._twice: set[Gram] = set()
         self._said: list[int] = []  # where each known trigram of late was said before
-        self._count = 0
+        self.count = 0  # tokens taken so far
 
     def window(self) -> list[str]:
         """The last tokens, at most WINDOW."""
@@ -41,22 +40,20 @@ class Recurrence:
     def share(self, size: int = WINDOW) -> float:
         """1 - distinct / all trigrams of the last `size` tokens; 0 below three."""
         size = min(size, len(self.tokens), WINDOW)
-        floor = self._count - size + 2
-        return sum(place >= floor for place in self._said) / (size - 2) if size > 2 else 0.0
+        if size <= 2:
+            return 0.0
+        # What was said before within these tokens is said again within them, so it is among as many of the last known ones.
+        return sum(map((self.count - size + 2).__le__, self._said[-size:])) / (size - 2)
 
     def grams(self, new: list[str]) -> list[Gram]:
         """The trigrams that end in one of the `new` tokens."""
         words = self.tokens[-2:] + new
         return list(zip(words, words[1:], words[2:], strict=False))
 
-    def take(self, new: list[str], grams: list[Gram], ceiling: float = math.inf) -> int | None:
-        """Add `new` tokens, whose trigrams are `grams`; return how many of these were known.
-
-        With a `ceiling`, which the score is below so far: None, and nothing is changed, if the score would reach it on the way or if known trigrams stand
-        as copies do: in a row, as many as a unit that was said so long before would leave.
-        """
+    def take(self, new: list[str], grams: list[Gram]) -> int:
+        """Add `new` tokens, whose trigrams are `grams`; return how many of these were known."""
         last, size = self._last, len(grams)
-        first = self._count + len(new) - size
+        first = self.count + len(new) - size
         # One pass at C speed: a new trigram gives back its own place, a known one where it was said before.
         places = list(map(last.setdefault, grams, count(first)))
         own = list(range(first, first + size))
@@ -65,19 +62,16 @@ class Recurrence:
             self._add(new)
             return 0
         where = self._again(grams, places, own)
-        weighed = self._weigh(where, first, size, ceiling)
-        if weighed is None:
-            for gram, place, at in zip(reversed(grams), reversed(places), reversed(own), strict=True):
-                if place == at:
-                    del last[gram]
-                elif place < first:
-                    last[gram] = place
-            return None
-        self.score, self.near, self.verbatim, known = weighed
+        known = self._weigh(where, first, size)
         self._note_third(grams, where, first)
         self._said += [before for _, before in where]
         self._add(new)
         return known
+
+    def resume(self, tokens: list[str], score: float, befores: list[int]) -> None:
+        """Remember what taking all these `tokens` leaves that the last look at a text needs (Trace): no trigram of them."""
+        self.tokens, self.count, self.score = tokens[-WINDOW:], len(tokens), score
+        self._said = befores[-WINDOW:]
 
     def _all_new(self, size: int) -> None:
         """Account for `size` trigrams that were never said."""
@@ -89,16 +83,16 @@ class Recurrence:
 
     def _add(self, new: list[str]) -> None:
         """Take `new` tokens in, and forget what is too old to count."""
-        self._count += len(new)
+        self.count += len(new)
         self.tokens += new
         if len(self.tokens) > 4 * WINDOW:
             del self.tokens[:-WINDOW]
         if len(self._said) > 4 * WINDOW:
-            floor = self._count - WINDOW
+            floor = self.count - WINDOW
             self._said = [place for place in self._said if place >= floor]
         last = self._last
         if len(last) > 4 * MEMORY:
-            self._last = {gram: at for gram, at in last.items() if at >= self._count - MEMORY}
+            self._last = {gram: at for gram, at in last.items() if at >= self.count - MEMORY}
             self._twice &= self._last.keys()
 
     def _note_third(self, grams: list[Gram], where: list[tuple[int, int]], first: int) -> None:
@@ -109,7 +103,7 @@ class Recurrence:
             if at - before > MEMORY:
                 twice.discard(gram)
             elif gram in twice:
-                thrice = min(_CAP, max(0.0, thrice - 2.0 * (at - due)) + 1.0)
+                thrice = min(CAP, max(0.0, thrice - 2.0 * (at - due)) + 1.0)
                 due = at + 1
             else:
                 twice.add(gram)
@@ -124,10 +118,8 @@ class Recurrence:
             last[gram] = at
         return where
 
-    def _weigh(
-        self, where: list[tuple[int, int]], first: int, size: int, ceiling: float
-    ) -> tuple[float, float, int, int] | None:
-        """Score, near, verbatim and number of known ones after `size` trigrams, those in `where` said (here, before)."""
+    def _weigh(self, where: list[tuple[int, int]], first: int, size: int) -> int:
+        """Account for `size` trigrams, those in `where` said (here, before); return how many of these count as known."""
         score, near, verbatim, known, due = self.score, self.near, self.verbatim, 0, first
         for at, before in where:
             apart = at - before
@@ -138,16 +130,18 @@ class Recurrence:
             due = at + 1
             known += 1
             verbatim += 1
-            score = min(score + 1.0, _CAP)
-            near = min(near + 1.0, _CAP) if apart <= _NEAR else max(0.0, near - 1.0)
-            if score >= ceiling or (ceiling < _CAP and verbatim >= _copied(apart)):
-                return None
+            score = min(score + 1.0, CAP)
+            near = min(near + 1.0, CAP) if apart <= _NEAR else max(0.0, near - 1.0)
         rest = first + size - due
         if rest:
             score, near, verbatim = max(0.0, score - 2.0 * rest), max(0.0, near - rest), 0
-        return score, near, verbatim, known
+        self.score, self.near, self.verbatim = score, near, verbatim
+        return known
 
 
-def _copied(unit: int) -> int:
-    """Known trigrams in a row at this distance without which no exact rule holds: three copies leave 2 * unit - 2."""
-    return max(1, 2 * unit - 2) if unit <= 4 else max(7, unit - 2)
+def unit_left(apart: int) -> int:
+    """Known trigrams in a row, said so many tokens before, without which no exact rule holds: three copies leave 2 * unit - 2.
+
+    Of longer units fewer: the words at their joints may merge into one.
+    """
+    return max(1, 2 * apart - 2) if apart <= 4 else max(7, apart - 2)

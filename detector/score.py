@@ -12,7 +12,7 @@ from detector.finding import Finding, copies
 from detector.fingerprint import fingerprint
 from detector.metrics import char_repeat, context_sim
 from detector.profile import Profile, profile_of
-from detector.quiet import BLOCK, LEAST, Quiet
+from detector.quiet import Quiet
 from detector.verdict import Health, LoopClass, Metrics, Rule, Verdict
 from detector.watch import STEP, Watch
 
@@ -61,21 +61,13 @@ def scan(watch: Watch, text: str, *, skip: bool = True) -> Finding | None:
     last = size - size % STEP
     watch.push(text)
     quiet = Quiet(watch) if skip else None
-    at, block = 0, BLOCK
-    while at < last:
-        stop = min(at + block, last)
-        if quiet is not None and quiet.passes(at, stop):
-            at, block = stop, min(4 * block, BLOCK)
-            continue
-        if quiet is not None and block > LEAST:
-            block = LEAST
-            continue
-        stop = min(at + LEAST, last)
-        for here in range(at + STEP, stop + 1, STEP):
-            found = watch.check(here)
-            if found is not None:
-                return found
-        at = stop
+    passing = quiet is not None and not quiet.loud
+    for at in quiet.checks(last) if quiet and passing else range(STEP, last + 1, STEP):
+        found = watch.check(at)
+        if found is not None:
+            return found
+    if quiet and passing:
+        quiet.close(last)
     return watch.check(size, final=True) if size else None
 
 

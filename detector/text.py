@@ -16,11 +16,13 @@ _RUN = re.compile(f"[{_CJK}]+|{_WORD}")
 # The same where no mark is about: a class of characters that the engine of `re` knows is three times as fast.
 _PLAIN_RUN = re.compile(f"[^\\W_]+|[{_CJK}]")
 _MARK = re.compile(f"[{_MARKS}]")
+_MARK_SET = frozenset(filter(_MARK.match, map(chr, range(0x300, 0x2100))))
 _CJK_RUN = re.compile(f"[{_CJK}]+")
 _INSIDE = re.compile(f"[^\\W_{_CJK}]|[{_MARKS}]")
 WORD = re.compile(r"[^\W_]")
 # Bounded, so that `settled` can tell where one may still be going on.
 LIST_MARK = re.compile(r"\n[ \t]{0,40}(?:[-*+•·#>]+|\d{1,9}[ \t]{0,8}[.)、:：])[ \t]*")
+_NUMBERED = re.compile(r"\n[ \t]{0,40}\d{1,9}[ \t]{0,8}[.)、:：]")  # what LIST_MARK takes for a number
 _OPEN_MARK = re.compile(r"\n[ \t]{0,40}(?:\d{1,9}[ \t]{0,8})?")
 _TYPOGRAPHIC = "‘’“”–—…"
 _ALNUM = string.ascii_letters + string.digits
@@ -29,6 +31,8 @@ _CODE_END = re.compile(r"[;{}()\[\],:=\\|>]\s*$")
 
 
 _SPACED = {code: " " for code in range(128) if not chr(code).isalnum()}
+_ASCII = bytes(range(128))
+_SPACED_BYTES = bytes(code if code > 127 or chr(code).isalnum() else 32 for code in range(256))
 
 
 def width(text: str) -> int:
@@ -43,7 +47,17 @@ def tokens(text: str) -> list[str]:
     if text.isascii():
         return spaced(text).split()
     text = text.casefold()
-    runs: list[str] = (_RUN if _MARK.search(text) else _PLAIN_RUN).findall(text)
+    return _parted((_RUN if _MARK.search(text) else _PLAIN_RUN).findall(text))
+
+
+def words_of(blanks: str, *, cjk: bool) -> list[str]:
+    """The tokens of a text, or a part of one, that `blanked` gave; `cjk`: whether it may hold CJK."""
+    words = blanks.split()
+    return _parted(words) if cjk else words
+
+
+def _parted(runs: list[str]) -> list[str]:
+    """The tokens that runs of letters are made of: those of CJK are as many as characters."""
     if all(map(str.isascii, runs)):
         return runs
     out: list[str] = []
@@ -51,7 +65,7 @@ def tokens(text: str) -> list[str]:
         if run.isascii():
             out.append(run)
         elif _CJK_RUN.fullmatch(run):
-            out.extend(run)  # as many tokens as characters
+            out.extend(run)
         elif CJK.search(run):
             out.extend(TOKEN.findall(run))
         else:
@@ -84,6 +98,32 @@ def settled(text: str, low: int, end: int) -> int:
 def spaced(text: str) -> str:
     """ASCII text in lower case with a blank for whatever is neither letter nor digit."""
     return text.lower().translate(_SPACED)
+
+
+def beyond_ascii(text: str) -> set[str]:
+    """The different characters of a text that are not ASCII."""
+    return set(text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass"))
+
+
+def blanked(text: str, others: set[str]) -> str | None:
+    """The text casefolded, a blank for each character that leaves no token, numbers of lists included.
+
+    `others` are its characters beyond ASCII. None if it takes more than blanks: marks that belong to letters, letters whose
+    folding changes the length.
+    """
+    text = _NUMBERED.sub(_blanks, f"\n{text}")[1:]
+    if not others:
+        return spaced(text)
+    if not others.isdisjoint(_MARK_SET) or len(folded := text.casefold()) != len(text):
+        return None
+    for char in set("".join(others).casefold()):
+        if not (char.isalnum() or char.isascii()):
+            folded = folded.replace(char, " ")
+    return folded.encode("utf-8", "surrogatepass").translate(_SPACED_BYTES).decode("utf-8", "surrogatepass")
+
+
+def _blanks(match: re.Match[str]) -> str:
+    return " " * len(match[0])
 
 
 def plain_lines(text: str) -> str:

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.eval_detector import records
+from bench.eval_detector import profile_for, records
 from detector.profile import profile_of
 from detector.quiet import Quiet
 from detector.score import scan
-from detector.watch import Watch
+from detector.text import LIST_MARK, beyond_ascii, blanked, tokens, words_of
+from detector.watch import STEP, Watch
 
 WORDS = st.sampled_from(
     ["court", "the", "an", "of", "好", "的", "马", "item", "7", "extraordinarily", "\n2. ", "!", "😀"]
@@ -47,32 +48,34 @@ VOCABULARY = [
 ]
 PROSE = """Nobody's sure when the mill was built - the oldest letter that names it is from the spring of 1713, and it's
 already called old there. It burned down twice, each time in a dry August, and was put up again by the same family."""
-BLOCK = 512
 UNITS = st.lists(WORDS, min_size=1, max_size=12).map(" ".join)
 
 
-def agree(text: str) -> None:
-    every, some = Watch(profile_of(None)), Watch(profile_of(None))
-    assert scan(some, text) == scan(every, text, skip=False), text
-    assert (some.words.score, some.words.verbatim, some.metric()) == (
-        every.words.score,
-        every.words.verbatim,
-        every.metric(),
-    )
+def agree(text: str, profile: str | None = None) -> None:
+    every, some = Watch(profile_of(profile)), Watch(profile_of(profile))
+    found = scan(every, text, skip=False)
+    assert scan(some, text) == found, text
+    assert some.metric() == every.metric()
+    if found is None:
+        assert some.words.score == every.words.score
 
 
 def passed(text: str) -> float:
-    """The share of a text's blocks that is passed over."""
+    """The share of a text's checks that is passed over."""
     watch = Watch(profile_of(None))
     watch.push(text)
     quiet = Quiet(watch)
-    starts = range(0, len(text), BLOCK)
-    return sum(quiet.passes(at, min(at + BLOCK, len(text))) for at in starts) / len(starts)
+    last = len(text) - len(text) % STEP
+    if quiet.loud:
+        return 0.0
+    checked = [watch.check(at) for at in quiet.checks(last)]
+    return 1 - len(checked) * STEP / max(STEP, last)
 
 
 def test_it_never_hides_what_the_engine_finds_in_the_corpora() -> None:
     for record in records():
-        agree(record["text"])
+        for profile in dict.fromkeys((None, profile_for(record))):
+            agree(record["text"], profile)
 
 
 @settings(deadline=None, max_examples=300)
@@ -102,6 +105,48 @@ def test_it_never_hides_a_random_loop_inside_a_healthy_reply() -> None:
         agree(f"{chance.choice(heads)}\n{body}\n\n{chance.choice(['', *heads])}")
 
 
+@pytest.mark.parametrize("letters", [1000, 1500, 4000])
+def test_it_never_hides_copies_longer_than_the_memory_of_words(letters: int) -> None:
+    chance = random.Random(letters)
+    tail = "".join(chr(0x4E00 + chance.randrange(3000)) for _ in range(3000))
+    unit = "".join(chr(0x4E00 + chance.randrange(3000)) for _ in range(letters))
+    agree(tail[:500] + unit * 4 + tail)
+    assert scan(Watch(profile_of(None)), tail[:500] + unit * 4 + tail) is not None
+
+
+@pytest.mark.parametrize("size", [20, 30, 47, 48, 63, 64, 65, 90, 200])
+def test_it_never_hides_what_stands_beside_a_long_word(size: int) -> None:
+    chance = random.Random(size)
+    for _ in range(60):
+        long = "".join(chance.choices("abcdef0123456789", k=size))
+        unit = " ".join([long, *chance.choices(VOCABULARY, k=chance.choice([0, 1, 2, 4, 9]))])
+        agree(f"{PROSE}\n{(unit + chance.choice(['', ' ', ' - '])) * chance.randint(2, 6)}\n{PROSE[::-1]}")
+
+
+def test_it_never_hides_what_stands_beside_a_run_of_marks() -> None:
+    chance = random.Random(8)
+    for _ in range(300):
+        marks = chance.choice("-=_*~.·—│😀 ") * chance.choice([40, 47, 48, 51, 52, 60, 100, 119, 120, 200])
+        unit = " ".join([*chance.choices(VOCABULARY, k=chance.choice([0, 1, 2, 4, 9])), marks])
+        agree(f"{PROSE}\n{(unit + chance.choice(['', ' ', chr(10)])) * chance.randint(1, 6)}\n{PROSE[::-1]}")
+
+
+def test_the_words_of_a_text_with_other_letters_are_those_the_engine_reads() -> None:
+    for text in (
+        "Straße, ÉTÉ·42 “so” — 😀ok",
+        "e\u0301te\u0301 ab",
+        "İstanbul ﬁn",
+        "天气 is好 7、\n1、马",
+        "²½ Ⅷ ٣٤ x_y",
+    ):
+        agree(text)
+        others = beyond_ascii(text)
+        blanks = blanked(text, others)
+        if blanks is not None:
+            assert len(blanks) == len(text)
+            assert words_of(blanks, cjk=True) == tokens(LIST_MARK.sub("\n", f"\n{text}"))
+
+
 def test_list_marks_without_words_are_left_to_the_engine() -> None:
     assert passed("\n2. " * 240) == 0
 
@@ -115,7 +160,7 @@ def test_three_blocks_of_one_word_and_many_marks_are_left_to_the_engine() -> Non
 def test_it_passes_over_most_of_what_is_healthy() -> None:
     for language in ("zh", "en"):
         healthy = [r["text"] for r in records() if r["label"] == "healthy" and r["lang"] == language]
-        assert sum(map(passed, healthy)) >= 0.8 * len(healthy)
+        assert sum(map(passed, healthy)) >= 0.9 * len(healthy)
 
 
 def test_a_typographic_mark_in_english_does_not_send_it_to_the_engine() -> None:

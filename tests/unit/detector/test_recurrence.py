@@ -1,11 +1,12 @@
-"""The memory of trigrams: portions do not matter, refusing changes nothing, memory is bounded."""
+"""The memory of trigrams: portions do not matter, a whole text leaves the same, memory is bounded."""
 
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from detector.metrics import duplicate_share
 from detector.recurrence import MEMORY, WINDOW, Recurrence
+from detector.trace import said_again
 
 WORDS = st.lists(st.sampled_from("abcdefg"), max_size=80)
 
@@ -31,16 +32,12 @@ def test_the_state_does_not_depend_on_the_portions(words: list[str], sizes: list
     assert state(taken(portions)) == state(taken([words]))
 
 
-@given(WORDS, WORDS, st.floats(1, 40))
-@example(["a"] * 4, [], 1.5)
-def test_what_is_refused_changes_nothing(before: list[str], new: list[str], ceiling: float) -> None:
-    words = taken([before])
-    assume(words.score < ceiling)
-    was = state(words)
-    if words.take(new, words.grams(new), ceiling) is None:
-        assert state(words) == was
-    else:
-        assert words.score < ceiling
+@given(WORDS)
+def test_the_trace_of_a_whole_text_ends_in_the_same_score_and_shares(words: list[str]) -> None:
+    trace, resumed, every = said_again(words, statistics=True), Recurrence(), taken([words])
+    resumed.resume(words, trace.score, trace.befores)
+    assert resumed.score == every.score
+    assert [resumed.share(size) for size in range(WINDOW)] == [every.share(size) for size in range(WINDOW)]
 
 
 @given(WORDS, st.lists(st.integers(1, 9), min_size=1, max_size=5), st.integers(1, WINDOW))

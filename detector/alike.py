@@ -1,0 +1,79 @@
+"""Whether the lines of a whole text may be a list that goes on by itself; most texts are cleared by counting equal lines.
+
+In:  a text, and the same with its typographic marks blanked.
+Out: whether the rules on lines hold anywhere.
+"""
+
+import re
+
+from detector.calls import holds_calls
+from detector.lines import Lines
+from detector.text import beyond_ascii
+
+_DIGITS = re.compile(r"\d+")
+_MARKS_OF_LISTS = "•·、：，"
+_LOWER = bytes(range(256)).lower()
+_BARE = bytes(code for code in range(128) if not chr(code).isalpha() and code != 10)
+_LISTED = re.compile(r"\d|^[ \t]*[-*+•·#>\"'(\[]")
+_EQUAL_LINES = 5  # known ones that six items of one kind leave, or eight of two
+_ROW = 0b1_1111_1111  # known ones in a row that a round of items leaves
+_ROUND = 16  # the longest round of items
+_CALLS = 3  # lines before the fourth call
+
+
+def looping_lines(text: str, bare: str, items: int) -> bool:
+    """Whether the rules on lines would hold anywhere; asked of them only where lines are equal but for their numbers.
+
+    `items`: how many lines the profile asks for, 8 at least.
+    """
+    calls = holds_calls(text)
+    if text.count("\n") < (_CALLS if calls else _EQUAL_LINES):
+        return False
+    if not calls and not _come_again(_letters(bare), items):
+        return False
+    lines = [(line, calls or _LISTED.search(line) is not None) for line in text.split("\n")]
+    if not calls and not _come_again(_letters("\n".join(line for line, listed in lines if listed)), items):
+        return False
+    rules, last = Lines(), ""
+    for line, listed in lines:
+        if not listed:
+            last = line if line.strip() else last  # of lines without number or mark in a row only the last one matters
+            continue
+        rules.take(f"{last}\n{line}" if last else line)
+        last = ""
+        if rules.counts(items) or rules.rotates(items, final=True) or rules.calls(items):
+            return True
+    return False
+
+
+def _letters(text: str) -> list[bytes]:
+    """The lines that hold letters, without numbers, marks and case: items of one wording are equal then."""
+    if not text.isascii():
+        text = text.casefold()
+        for mark in _MARKS_OF_LISTS:
+            text = text.replace(mark, "")
+        if any(map(str.isdecimal, beyond_ascii(text))):
+            text = _DIGITS.sub("", text)
+    lines = text.encode("utf-8", "surrogatepass").translate(_LOWER, _BARE).split(b"\n")
+    return list(filter(None, lines))
+
+
+def _come_again(lines: list[bytes], items: int) -> bool:
+    """Whether of lines in a row nearly all stood shortly before, as in a list that stays or comes round (Lines.rotates)."""
+    if len(lines) - len(set(lines)) < _EQUAL_LINES:
+        return False
+    last: dict[bytes, int] = {}
+    known = 0
+    for at, line in enumerate(lines):
+        known = known << 1 & _ROW | (at - last.get(line, -_ROUND - 1) <= _ROUND)
+        last[line] = at
+        if known.bit_count() >= _EQUAL_LINES and (
+            known == _ROW or _stay(lines[max(0, at + 1 - items) : at + 1], items)
+        ):
+            return True
+    return False
+
+
+def _stay(lines: list[bytes], items: int) -> bool:
+    """Whether the last lines are few different ones; two fewer are enough at the end of a text."""
+    return any(len(set(lines[-size:])) <= max(1, size // 4) for size in (items - 2, items) if len(lines) >= size)
