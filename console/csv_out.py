@@ -12,7 +12,8 @@ from enum import Enum
 
 from starlette.responses import Response
 
-RUNS = ("=", "+", "-", "@", "\t", "\r")
+RUNS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""What a spreadsheet takes for the beginning of a formula, full-width signs in East Asian ones among them."""
 CSV_ROWS = 10_000
 """So many rows at most of a table that the page shows in pieces."""
 

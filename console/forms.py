@@ -27,6 +27,10 @@ class Form:
         """As typed, with line ends as the rest of the world writes them."""
         return self._fields.get(name, [""])[0].replace("\r\n", "\n")
 
+    def items(self) -> list[tuple[str, str]]:
+        """Every field as typed, in order; of one that is given more than once each."""
+        return [(name, value.replace("\r\n", "\n")) for name, values in self._fields.items() for value in values]
+
     def all(self, name: str) -> list[str]:
         return self._fields.get(name, [])
 

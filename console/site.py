@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 from jinja2 import Environment
 from markupsafe import Markup
@@ -148,9 +148,23 @@ class Visit:
         return RedirectResponse(self.url(path, **query), 303)
 
     def problem(self, status: int, title: str, text: str = "", **values: Any) -> Response:
-        return self.page("problem.html", status=status, title=title, text=text, **values)
+        """What went wrong and what to do; with what was typed, so that nobody types it again."""
+        template = "problem_part.html" if self.partial else "problem.html"
+        return self.page(template, status=status, title=title, text=text, typed=self._typed(), **values)
+
+    def _typed(self) -> list[tuple[str, str]]:
+        """The texts of the form by the words that stand before them; never a token or a key."""
+        words = self.words
+        known = ("field.{}", "phrases.{}")
+        return [
+            (next((words(key.format(name)) for key in known if key.format(name) in words), name), value)
+            for name, value in self.form.items()
+            if name not in NOT_SHOWN_AGAIN and value.strip()
+        ]
 
 
+NOT_SHOWN_AGAIN = frozenset({"form_token", "token", "key", "seen", "id", "language"})
+"""Fields that no page repeats: what proves who somebody is, and what nobody typed."""
 Handler = Callable[[Visit], Awaitable[Response]]
 
 
@@ -190,13 +204,16 @@ def acts(site: Site, path: str, handler: Handler, needed: Role = Role.OPERATOR) 
 
     async def endpoint(request: Request) -> Response:
         visit = visit_of(site, request)
-        if (refused := _not_admitted(visit, needed)) is not None:
-            return refused
-        assert visit.session is not None
+        if visit.session is None and from_elsewhere(request.headers):
+            return RedirectResponse(visit.url("/login"), 303)
         try:
             visit.form = await read_form(request)
         except BadForm as bad:
             return _bad_form(visit, bad)
+        if visit.session is None:
+            return visit.problem(401, "problem.ended", login=visit.url("/login", next=_came_from(site, request)))
+        if (refused := _not_admitted(visit, needed)) is not None:
+            return refused
         token = visit.form.raw("form_token")
         if from_elsewhere(request.headers) or not site.sealer.is_form_token(visit.session.id, token):
             return visit.problem(403, "problem.form_token")
@@ -236,6 +253,15 @@ def _bad_form(visit: Visit, bad: BadForm) -> Response:
     words = visit.words
     field_ = words(f"field.{bad.field}") if f"field.{bad.field}" in words else bad.field
     return visit.problem(bad.status, "problem.form", text=f"{field_}: {words(f'form.{bad.why}', **bad.values)}")
+
+
+def _came_from(site: Site, request: Request) -> str:
+    """The page whose form was sent, without the prefix."""
+    try:
+        page = urlsplit(request.headers.get("referer", ""))
+    except ValueError:
+        return ""
+    return page.path.removeprefix(site.prefix) + (f"?{page.query}" if page.query else "")
 
 
 def _here(request: Request) -> str:

@@ -53,6 +53,7 @@ class PhrasePages:
             languages_known=sorted(self._book.current(), reverse=True),
             fields=self._fields(self._book.current()[language]),
             versions=versions,
+            seen=await self._newest(language),
             prefix=FIELD,
             sheets={"versions": records(versions, *PhraseVersion.__dataclass_fields__)},
         )
@@ -93,8 +94,14 @@ class PhrasePages:
         ]
         return [*flaws(typed, self._book.scenes()), *loops]
 
+    async def _newest(self, language: str) -> int:
+        """What an edit is based on; 0: nothing was ever saved."""
+        return next((one.id for one in await self._book.versions(language, 1)), 0)
+
     async def save(self, visit: Visit) -> Response:
         typed, reason = self._typed(visit.form), reason_of(visit.form)
+        if visit.form.raw("seen") != str(await self._newest(typed.language)):
+            return visit.problem(409, "problem.overtaken")
         if found := self._flaws(typed):
             words = visit.words(f"flaw.{found[0].why}")
             raise BadForm("phrases", "flawed", scene=found[0].scene, line=found[0].line, flaw=words)

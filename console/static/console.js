@@ -2,7 +2,8 @@
 "use strict";
 (() => {
   const STALE_MS = 25000;
-  const SHORT = { month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", hour12: false };
+  // Not hour12: false, by which midnight is 24:00 in English.
+  const SHORT = { month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
   const SECONDS = { ...SHORT, second: "2-digit" };
   const FULL = { year: "numeric", ...SHORT, second: "2-digit" };
 
@@ -79,6 +80,17 @@
     watchLive();
     document.addEventListener("keydown", keyboard);
     document.body.addEventListener("htmx:afterSettle", (event) => { localTimes(event.target); labels(event.target); });
+    // What a form is refused for stands where its answer would stand; by itself htmx shows nothing of an error.
+    document.body.addEventListener("htmx:beforeSwap", (event) => {
+      const told = event.detail;
+      if (told.xhr.status >= 400 && told.requestConfig.verb === "post") { told.shouldSwap = true; told.isError = false; }
+    });
+    document.body.addEventListener("htmx:sendError", (event) => {
+      const banner = document.getElementById("live-lost");
+      if (event.detail.requestConfig?.verb !== "post") return;
+      banner.textContent = banner.dataset.unsent;
+      banner.hidden = false;
+    });
     document.addEventListener("click", (event) => {
       for (const menu of document.querySelectorAll("details.me[open]")) if (!menu.contains(event.target)) menu.open = false;
       const opener = event.target.closest("[data-dialog]");

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from monitor.report.document import ModelPart, Report, to_document
 
 COLUMNS = ("day", "run", "model", "group", "name", "n", "k", "ratio")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def as_json(report: Report) -> str:

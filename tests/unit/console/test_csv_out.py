@@ -24,6 +24,9 @@ def read(body: bytes | memoryview) -> list[list[str]]:
     ("value", "cell"),
     [
         pytest.param("=1+1", "'=1+1", id="a formula"),
+        pytest.param("＝1+1", "'＝1+1", id="a formula in full-width signs"),
+        pytest.param("\n=1+1", "'\n=1+1", id="a formula behind a line end"),
+        pytest.param("@SUM(A1)", "'@SUM(A1)", id="a function"),
         pytest.param(("-a", "b"), "'-a b", id="a list that begins like one"),
         pytest.param({"x": 1}, '{"x": 1}', id="a mapping"),
         pytest.param(Level.OPEN, "open", id="a level is its word"),

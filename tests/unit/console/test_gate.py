@@ -1,11 +1,11 @@
 """Who comes in: login, sessions, form tokens, headers, prefixes."""
 
 import pytest
-from starlette.routing import Route
 
 from console.session import SESSION_S
 from console.throttle import TRIES, WINDOW_S
 from tests.support.console_desk import Browser, World
+from tests.support.console_pages import posts, routes
 
 
 async def test_a_stranger_is_sent_to_the_login_and_back_to_where_they_wanted_to_go() -> None:
@@ -108,6 +108,9 @@ async def test_a_stranger_can_neither_see_nor_do_anything() -> None:
             answer = await browser.client.request(
                 method, route.path, data={"reason": "x"} if method == "POST" else None
             )
+            if method == "POST":
+                assert answer.status_code == 401 and "Your session has ended" in answer.text, route.path
+                continue
             assert answer.status_code == 303 and "/login" in answer.headers["location"], route.path
 
 
@@ -168,24 +171,3 @@ async def test_an_unknown_page_says_so() -> None:
 
 def _token(text: str) -> str:
     return text.split('name="form_token" value="')[1].split('"')[0]
-
-
-def routes(browser: Browser) -> list[Route]:
-    """All routes of the pages, dug out of the application."""
-    app = browser.app
-    while not hasattr(app, "routes"):
-        app = next(
-            cell
-            for cell in [
-                *(getattr(app, "__dict__", {}).values()),
-                *(c.cell_contents for c in (getattr(app, "__closure__", None) or ())),
-            ]
-            if callable(cell) and getattr(cell, "__name__", "") != "admin"
-        )
-    return [route for route in app.routes if isinstance(route, Route)]
-
-
-def posts(browser: Browser) -> list[str]:
-    return [r.path for r in routes(browser) if "POST" in (r.methods or ()) and r.path not in ("/login", "/logout")] + [
-        "/logout"
-    ]

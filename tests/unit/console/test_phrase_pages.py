@@ -39,7 +39,7 @@ def typed(**scenes: str) -> dict[str, str]:
     english = SHIPPED["en"]
     lists = {**english.scenes, "closing": english.closing}
     fields = {f"scene_{name}": "\n".join(lines) for name, lines in lists.items()}
-    return {"language": "en", **fields, **{f"scene_{name}": text for name, text in scenes.items()}}
+    return {"language": "en", "seen": "0", **fields, **{f"scene_{name}": text for name, text in scenes.items()}}
 
 
 async def test_a_phrase_is_edited_saved_and_said() -> None:
@@ -113,8 +113,9 @@ async def test_an_older_version_is_brought_back_as_a_new_one() -> None:
     book, world = Book(), World()
     async with Browser(world, phrases=book) as browser:
         await browser.login()
-        for text in ("The first wording.", "The second wording."):
-            await browser.post("/phrases/save", seen_on="/phrases", reason="wording", **typed(chat=text))
+        for at, text in enumerate(("The first wording.", "The second wording.")):
+            fields = {**typed(chat=text), "seen": str(at)}
+            await browser.post("/phrases/save", seen_on="/phrases", reason="wording", **fields)
         answer = await browser.post("/phrases/restore", seen_on="/phrases", id="1", reason="better after all")
         assert answer.status_code == 303
         assert (
@@ -138,3 +139,24 @@ def test_a_difference_keeps_the_lines_that_stay() -> None:
     assert [(line.kind, line.text) for line in difference("a\nb\nc", "a\nx\nc")] == [
         ("same", "a"), ("removed", "b"), ("added", "x"), ("same", "c"),
     ]  # fmt: skip
+
+
+async def test_whoever_saves_second_overwrites_nobody() -> None:
+    book, world = Book(), World()
+    async with Browser(world, phrases=book) as first, Browser(world, phrases=book) as second:
+        for browser in (first, second):
+            await browser.login()
+        mine, yours = typed(chat="The first wording."), typed(chat="The second wording.")
+        assert (
+            await first.post("/phrases/save", seen_on="/phrases?language=en", reason="first", **mine)
+        ).status_code == 303
+        answer = await second.post("/phrases/save", seen_on="/phrases?language=en", reason="second", **yours)
+        assert answer.status_code == 409 and "Somebody saved these while you were writing" in answer.text
+        assert "The second wording." in answer.text
+        page = (await second.get("/phrases?language=en")).text
+        assert 'name="seen" value="1"' in page
+        again = await second.post(
+            "/phrases/save", seen_on="/phrases?language=en", reason="second", **{**yours, "seen": "1"}
+        )
+        assert again.status_code == 303
+    assert [one.reason for one in book.kept] == ["first", "second"]

@@ -1,0 +1,73 @@
+"""Incidents on the pages: listed, taken, noted, closed, silenced; robots tried."""
+
+from tests.support.console_desk import Browser, World
+from tests.support.console_rooms import Room
+
+
+async def test_an_incident_is_listed_shown_in_words_and_taken() -> None:
+    room, world = Room(), World()
+    async with Browser(world, alerts=room) as browser:
+        await browser.login("pma-operator", "Li")
+        text = (await browser.get("/incidents")).text
+        assert "A7" in text and "critical" in text and "refuses us" in text and "vendor works" in text
+        assert (await browser.get("/incidents/99999999999999999999999")).status_code == 404
+        one = (await browser.get("/incidents/7")).text
+        assert "Level moved: &lt;i&gt;alpha" in one and "L3 open" in one and "Stuck" in one and "epoch" not in one
+        assert (
+            "&lt;b&gt;again" in one
+            and "&lt;u&gt;hm" in one
+            and "errcode 93000" in one
+            and "/runbooks/transition" in one
+        )
+        answer = await browser.post("/incidents/7/ack", seen_on="/incidents/7")
+        assert answer.headers["location"] == "/incidents/7?said=incident_ack"
+    assert room.done == [("ack", 7, "Li", "")] and world.acted[0].action == "ack_incident"
+
+
+async def test_notes_closing_and_giving_back_need_words() -> None:
+    room = Room()
+    async with Browser(World(), alerts=room) as browser:
+        await browser.login()
+        for act in ("note", "close", "unack"):
+            assert (await browser.post(f"/incidents/7/{act}", seen_on="/incidents/7", reason="")).status_code == 422
+        await browser.post("/incidents/7/note", seen_on="/incidents/7", reason="vendor called")
+        await browser.post("/incidents/7/close", seen_on="/incidents/7", reason="was a drill")
+    assert [what for what, *_ in room.done] == ["note", "close"]
+
+
+async def test_whoever_comes_second_is_told_that_it_is_over() -> None:
+    room = Room()
+    room.over = True
+    async with Browser(World(), alerts=room) as browser:
+        await browser.login()
+        answer = await browser.post("/incidents/7/ack", seen_on="/incidents/7")
+    assert answer.status_code == 409 and "over already" in answer.text
+
+
+async def test_silence_names_what_or_everything_and_ends_early() -> None:
+    room = Room()
+    async with Browser(World(), alerts=room) as browser:
+        await browser.login("pma-operator", "Li")
+        refused = await browser.post("/silences/make", seen_on="/incidents", reason="works", minutes="30")
+        assert refused.status_code == 422 and "everything" in refused.text
+        await browser.post("/silences/make", seen_on="/incidents", reason="works", minutes="30", model="alpha")
+        await browser.post("/silences/end", seen_on="/incidents", id="3")
+    assert room.done == [("silence", 30.0, "Li", "alpha"), ("unsilence", 3, "Li", "")]
+
+
+async def test_a_robot_is_tested_and_its_answer_shown() -> None:
+    async with Browser(World(), alerts=Room()) as browser:
+        await browser.login()
+        answer = await browser.post("/channels/test", seen_on="/incidents", channel="ops")
+        assert "config" in answer.text and "errcode 93000" in answer.text
+        assert (await browser.post("/channels/test", seen_on="/incidents", channel="nowhere")).status_code == 422
+
+
+async def test_incidents_are_filtered_and_come_as_csv() -> None:
+    room = Room()
+    async with Browser(World(), alerts=room) as browser:
+        await browser.login()
+        await browser.get("/incidents?state=over&model=alpha&kind=gray&before=5")
+        assert "A7" in (await browser.get("/incidents?csv=incidents")).text
+        assert (await browser.get("/incidents/8")).status_code == 404
+    assert room.asked[0] == {"open": False, "model": "alpha", "kind": "gray", "before": 5.0, "limit": 101}
