@@ -90,12 +90,12 @@ class SqlEvals:
         return [from_row(Result, row) for row in rows]
 
     async def history(self, since: float, until: float) -> Sequence[NightPoint]:
-        """Every model of every whole nightly run that ended in the time, oldest first."""
+        """Every model of every whole nightly run that began in the time, oldest first: a run belongs to the day it began on."""
         counted, ill = cast(eval_result.c.counted, Integer), cast(eval_result.c.ill, Integer)
         query = (
             select(
                 eval_run.c.id,
-                eval_run.c.ended_at,
+                eval_run.c.started_at,
                 eval_result.c.model,
                 func.sum(counted),
                 func.sum(counted * ill),
@@ -105,14 +105,14 @@ class SqlEvals:
             )
             .join(eval_result, eval_result.c.run_id == eval_run.c.id)
             .where(
-                eval_run.c.ended_at >= since,
-                eval_run.c.ended_at < until,
+                eval_run.c.started_at >= since,
+                eval_run.c.started_at < until,
                 eval_run.c.state == RunState.DONE.value,
                 eval_run.c.trigger == "nightly",
                 eval_result.c.round == 1,
             )
-            .group_by(eval_run.c.id, eval_run.c.ended_at, eval_result.c.model)
-            .order_by(eval_run.c.ended_at, eval_result.c.model)
+            .group_by(eval_run.c.id, eval_run.c.started_at, eval_result.c.model)
+            .order_by(eval_run.c.started_at, eval_result.c.model)
         )
         with answered():
             async with self._engine.connect() as connection:

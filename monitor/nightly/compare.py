@@ -2,7 +2,7 @@
 
 Decides. In: two tallies and the breaker's lines for nightly findings.  Out: Comparison, with its numbers.
 The test is Fisher's exact one, one-sided: the baseline is a sample too. Against a baseline taken for the truth, a model that
-did not change would be called worse (+30 %, +1 point, p < .05 at 2 % of 500 prompts) on 15 % of nights; so on under 3 %.
+did not change would be called worse (+30 %, +1 point, p < .05 at 2 % of 500 prompts) on 15 % of nights; so on 3 %.
 """
 
 import math

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from breaker.seen import Tally
-from monitor.nightly.compare import Comparison, interval
+from monitor.nightly.compare import Comparison, Standing, interval
 from monitor.nightly.night import Night
 from monitor.nightly.policy import NightlyPolicy
 from monitor.nightly.records import Baseline, Result
@@ -20,7 +20,7 @@ SAMPLES_A_MODEL, SAMPLES_ALONE = 4, 6
 """Each model's, where many share the page; and where it has the page to itself: one of each class."""
 BEFORE_CHARS, LOOP_CHARS, AFTER_CHARS = 160, 420, 80
 ASKED_CHARS = 240
-SEVERITY = {"doubled": 0, "worse": 1, "too_few": 2, "no_baseline": 3, "same": 4, "better": 5}
+SEVERITY = {"doubled": 0, "worse": 1, "too_few": 2, "no_baseline": 3, "sampled": 3, "same": 4, "better": 5}
 
 
 def report_of(
@@ -35,7 +35,8 @@ def report_of(
 ) -> Report:
     """The report of `night`. `trend`: the nights before, oldest first, this one not included."""
     models = [
-        _model(found, night.comparisons[model], night.baselines.get(model)) for model, found in night.tallies.items()
+        _model(found, night.comparisons[model], night.baselines.get(model), night.run.sampled)
+        for model, found in night.tallies.items()
     ]
     models.sort(key=lambda model: (SEVERITY.get(model.standing, 9), -model.total.ratio, model.model))
     today = [Point(day=day, model=model.model, total=_first_round(night, model.model)) for model in models]
@@ -58,6 +59,7 @@ def report_of(
         live={model: part(tally) for model, tally in (live or {}).items()},
         samples=tuple(worst(night.results)),
         detail=run.detail,
+        sampled=run.sampled,
     )
 
 
@@ -70,7 +72,7 @@ def _first_round(night: Night, model: str) -> Part:
     return Part(n=len(rows), k=sum(r.ill for r in rows))
 
 
-def _model(found: ModelTally, one: Comparison, pinned: Baseline | None) -> ModelPart:
+def _model(found: ModelTally, one: Comparison, pinned: Baseline | None, sampled: bool) -> ModelPart:
     low, high = interval(found.total)
     before = set(pinned.ill_prompts) if pinned else set()
     return ModelPart(
@@ -78,7 +80,7 @@ def _model(found: ModelTally, one: Comparison, pinned: Baseline | None) -> Model
         total=part(found.total),
         low=low,
         high=high,
-        standing=one.standing.value,
+        standing="sampled" if sampled and one.standing is Standing.NO_BASELINE else one.standing.value,
         growth=one.growth,
         chance=one.chance,
         confirmed=one.confirmed,

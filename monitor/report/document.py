@@ -129,6 +129,8 @@ class Report:
     live: Mapping[str, Part]
     samples: tuple[Sample, ...]
     detail: str = ""
+    sampled: bool = False
+    """Only a part of the suite was asked: held against no baseline, and none itself."""
     format: int = FORMAT
 
     @property

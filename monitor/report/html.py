@@ -32,7 +32,9 @@ def render(report: Report, language: Language) -> str:
     """The whole page."""
     text = words.TEXT[language]
     top = charts.nice(max((model.high for model in report.models), default=0.0))
-    unsure = not report.worse and any(model.standing in ("too_few", "no_baseline") for model in report.models)
+    unsure = not report.worse and any(
+        model.standing in ("too_few", "no_baseline", "sampled") for model in report.models
+    )
     return _environment().get_template("report.html").render(
         report=report,
         language=language,
@@ -68,6 +70,8 @@ def headline(report: Report, language: Language) -> str:
         return text["none_judged"]
     if report.worse:
         return text["some_worse"].format(k=len(report.worse), names=_names(report.worse, language))
+    if report.sampled:
+        return text["sampled"].format(n=report.prompts)
     for standing, words_ in (("too_few", "too_few"), ("no_baseline", "no_baseline_yet")):
         if found := [model for model in judged if model.standing == standing]:
             return text[words_].format(names=_names(found, language))

@@ -61,6 +61,7 @@ STANDINGS: Mapping[Language, Mapping[str, str]] = {
         "same": "正常",
         "better": "变好",
         "no_baseline": "暂无基线",
+        "sampled": "抽样",
         "too_few": "样本不足",
     },
     "en": {
@@ -69,6 +70,7 @@ STANDINGS: Mapping[Language, Mapping[str, str]] = {
         "same": "as before",
         "better": "better",
         "no_baseline": "no baseline",
+        "sampled": "sample",
         "too_few": "too few replies",
     },
 }
@@ -149,6 +151,7 @@ TEXT: Mapping[Language, Mapping[str, str]] = {
         "none_judged": "昨晚没有可用的评测结果",
         "too_few": "{names} 有效回复太少，无法与基线比较",
         "some_worse": "{k} 个模型变差：{names}",
+        "sampled": "只抽了 {n} 题：本次只记录，不与基线比较",
         "no_baseline_yet": "{names} 还没有基线，本次只记录、不比较",
         "models": "模型一览",
         "model": "模型",
@@ -212,6 +215,7 @@ TEXT: Mapping[Language, Mapping[str, str]] = {
         "none_judged": "The night gave no usable result",
         "too_few": "Too few replies to compare: {names}",
         "some_worse": "{k} worse: {names}",
+        "sampled": "A sample of {n} prompts: recorded, not compared",
         "no_baseline_yet": "No baseline yet for {names}: recorded, not compared",
         "models": "Models",
         "model": "Model",

@@ -42,6 +42,18 @@ async def test_the_trend_holds_a_fortnight_and_tonight_once(engine: AsyncEngine)
     assert points == [("2026-01-29", Part(n=4, k=2)), ("2026-01-30", Part(n=4, k=2)), (DAY, Part(n=522, k=8))]
 
 
+async def test_a_run_that_goes_on_past_midnight_stands_in_the_trend_on_the_day_it_began(engine: AsyncEngine) -> None:
+    last, began = night(), midnight(DAY, ZONE) - 1_800
+    last = replace(last, run=replace(last.run, started_at=began + DAY_S))
+    evals = SqlEvals(engine)
+    await evals.begin(replace(RUN, id="n-1", started_at=began))
+    await evals.add([replace(result(1), run_id="n-1", model="qwen-plus")])
+    await evals.finish("n-1", RunState.DONE, began + 7_200)
+    report = await made_report(last, engine, POLICY, ZONE, began + DAY_S + 7_200)
+    days = [point.day for point in report.trend if point.model == "qwen-plus"]
+    assert days == ["2026-01-30", DAY]
+
+
 async def test_yesterdays_traffic_stands_in_it_and_todays_does_not(engine: AsyncEngine) -> None:
     log, began = SqlCallLog(engine), midnight(DAY, ZONE)
     for number, at in enumerate((began - 1, began - DAY_S, began - DAY_S - 1, began)):

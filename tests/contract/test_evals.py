@@ -64,10 +64,10 @@ async def test_the_history_counts_first_rounds_of_whole_nights(engine: AsyncEngi
         ("n2", Trigger.NIGHTLY, 20.0),
         ("m", Trigger.MANUAL, 15.0),
     ]:
-        await evals.begin(replace(RUN, id=name, trigger=trigger))
+        await evals.begin(replace(RUN, id=name, trigger=trigger, started_at=at))
         rows = [result(1, ill=True), result(2), result(3, counted=False), result(1, round=2, ill=True)]
         await evals.add([replace(row, run_id=name, cost=0.5) for row in rows])
-        await evals.finish(name, RunState.DONE, at)
+        await evals.finish(name, RunState.DONE, at + 100.0)  # a run belongs to the day it began on
     points = await evals.history(0.0, 20.0)
     assert [(p.run_id, p.model, p.tally, p.cost, p.asked) for p in points] == [("n1", "a", Tally(2, 1), 1.5, 3)]
 

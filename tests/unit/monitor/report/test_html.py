@@ -8,11 +8,13 @@ from html.parser import HTMLParser
 
 import pytest
 
+from monitor.nightly.compare import Standing
 from monitor.report import charts
+from monitor.report.build import report_of
 from monitor.report.document import Report, UnreadableReport, from_document, to_document
 from monitor.report.html import headline, render
 from monitor.report.words import CLASSES, FAULTS, LURES, REASONS, STANDINGS, STEPS, TEXT, Language, sure_of
-from tests.support.reports import HOSTILE, NIGHTS, report
+from tests.support.reports import HOSTILE, NIGHTS, POLICY, night, report
 
 VOID = frozenset({"meta", "br"})
 
@@ -88,6 +90,20 @@ def test_the_headline_says_the_night_in_one_sentence(whole: Report) -> None:
     assert headline(replace(whole, models=()), "zh") == TEXT["zh"]["none_judged"]
     many = replace(whole, models=tuple(replace(whole.models[0], model=f"m{n}") for n in range(9)))
     assert headline(many, "en").endswith("m3 and 5 more")
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_a_sample_is_not_said_to_lack_a_baseline_and_nobody_is_told_to_pin_it(language: Language) -> None:
+    before = night()
+    held = {model: replace(one, standing=Standing.NO_BASELINE) for model, one in before.comparisons.items()}
+    asked = replace(before, run=replace(before.run, sampled=True, prompts=40), comparisons=held)
+    made = report_of(asked, POLICY, day="2026-01-31", timezone="Asia/Shanghai", now_s=5.0)
+    assert "40" in headline(made, language)
+    page = render(made, language)
+    assert "baseline pin" not in page
+    assert STANDINGS[language]["sampled"] in page
+    assert STANDINGS[language]["no_baseline"] not in page
+    assert from_document(to_document(made)) == made
 
 
 def test_a_night_without_anything_still_is_a_page(whole: Report) -> None:
