@@ -36,6 +36,27 @@ class RefusedMove(ValueError):
     """An edge or a command the breaker does not know; the state is unchanged, the message says why."""
 
 
+AHEAD_S = 60.0
+"""Replicas know the fleet's time to a second; a moment further ahead was written before its clock was set back."""
+
+
+def set_back(here: Snapshot, now_s: float) -> Snapshot:
+    """The document as if its last move were of now, where it lies ahead because the fleet's clock was set back; else `here`.
+
+    Left as it is, a watermark an hour ahead would blind every rule for that hour, and a cool-down would last one longer.
+    """
+    ahead_s = here.since - now_s
+    if ahead_s <= AHEAD_S:
+        return here
+    return here.changed(
+        since=now_s,
+        watermark=min(here.watermark, now_s),
+        until=max(0.0, here.until - ahead_s) if here.until else 0.0,
+        pinned_until=max(0.0, here.pinned_until - ahead_s),
+        mode_until=max(now_s, here.mode_until - ahead_s) if here.mode_until else 0.0,
+    )
+
+
 def enter(
     here: Snapshot,
     level: Level,
@@ -121,7 +142,9 @@ def _flaps(here: Snapshot, to: Level, now_s: float, policy: BreakerPolicy) -> bo
     recent = [
         t
         for t in here.transitions
-        if t.enforced and t.at > now_s - policy.flap_window_s and Level.RECOVERING not in (t.from_level, t.to_level)
+        if t.enforced
+        and now_s - policy.flap_window_s < t.at <= now_s + AHEAD_S
+        and Level.RECOVERING not in (t.from_level, t.to_level)
     ]
     fell = any((t.from_level, t.to_level) in DOWN for t in recent)
     counts = here.level is not Level.RECOVERING and now_s >= here.pinned_until

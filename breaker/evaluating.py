@@ -54,7 +54,8 @@ class Evaluating(Standing):
             return
         await self.poll()
         now_s = self._server_now()
-        full = now_s - self._full_at >= self.policy.full_s and await self._reader.prepare(self.models, now_s)
+        # Also when the fleet's clock was set back behind the last one.
+        full = not 0 <= now_s - self._full_at < self.policy.full_s and await self._reader.prepare(self.models, now_s)
         proposed: list[Move] = []
         at_once = FULL_AT_ONCE if full else FAST_AT_ONCE
         for start in range(0, len(self.models), at_once):

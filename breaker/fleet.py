@@ -52,7 +52,7 @@ def newly_breached(states: Mapping[str, Snapshot], proposed: Sequence[Move], now
     asking = {
         here.model
         for here, moved in proposed
-        if moved.mode is Mode.AUTO and here.level is Level.HEALTHY and by_ratio_only(moved.reasons)
+        if moved.mode is Mode.AUTO and here.level is Level.HEALTHY is not moved.level and by_ratio_only(moved.reasons)
     }
     left = {
         told.model

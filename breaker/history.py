@@ -31,7 +31,7 @@ class MinuteHistory:
     async def prepare(self, models: Sequence[str], last: int) -> bool:
         """Read some of the models whole that need it; True when each may now be judged. Raises StoreUnavailable."""
         # After a gap (the lease was elsewhere) minutes in between would be missing or half full.
-        missing = [model for model in models if last - self._read_to.get(model, -KEPT_MIN) > GAP_MIN]
+        missing = self._missing(models, last)
         aged = [model for model in models if last - self._whole_at.get(model, -KEPT_MIN) >= WHOLE_EVERY_MIN]
         due = list(dict.fromkeys([*missing, *aged]))
         part = max(WHOLE_AT_ONCE, -(-len(models) // WHOLE_PART))
@@ -41,12 +41,16 @@ class MinuteHistory:
 
     async def minutes_of(self, models: Sequence[str], last: int) -> Mapping[str, list[MinuteRow]]:
         """Minutes up to `last`, at most 130 a model. Raises StoreUnavailable; what was read before then stays."""
-        new = [model for model in models if last - self._read_to.get(model, -KEPT_MIN) > GAP_MIN]
+        new = self._missing(models, last)
         if new:
             await self._fetch(new, last - KEPT_MIN + 1, last)
             self._whole_at.update(dict.fromkeys(new, last))
         await self._fetch([model for model in models if model not in new], last - LATE_MIN + 1, last)
         return {model: list(self._rows[model].values()) for model in models}
+
+    def _missing(self, models: Sequence[str], last: int) -> list[str]:
+        """Those of which minutes in between were not read, and all once the fleet's clock was set back."""
+        return [model for model in models if not -GAP_MIN <= last - self._read_to.get(model, -KEPT_MIN) <= GAP_MIN]
 
     async def _fetch(self, models: Sequence[str], first: int, last: int) -> None:
         read = await self._counts.minutes_of(models, first, last, scope="") if models else {}

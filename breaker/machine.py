@@ -9,7 +9,7 @@ Edges, dwell, clears and modes: BREAKER.md. Silence, and evidence below the mini
 from dataclasses import dataclass, replace
 
 from breaker.commands import force, mode_ends, reset
-from breaker.edges import DOWN, UP, RefusedMove, enter, told
+from breaker.edges import DOWN, UP, RefusedMove, enter, set_back, told
 from breaker.levels import Level, Mode, Reason
 from breaker.policy import BreakerPolicy
 from breaker.recovery import ProbeVerdict, is_hard, judge_probes
@@ -36,6 +36,8 @@ def next_snapshot(here: Snapshot, seen: Seen, policy: BreakerPolicy, now_s: floa
 
     `now_s` is server time in seconds since the epoch; `rng_jitter` in -1..1 spreads the cool-downs.
     """
+    if (back := set_back(here, now_s)) is not here:
+        return back
     if here.mode is not Mode.AUTO and 0.0 < here.mode_until <= now_s:
         return mode_ends(here, policy, now_s, Reason.FORCE_EXPIRED, actor="breaker", note=f"{here.mode} expired")
     if here.mode is Mode.FORCED_OPEN:

@@ -32,6 +32,14 @@ def from_json(kind: type[T], document: bytes) -> T:
         raise StoreUnavailable(f"unreadable {kind.__name__}: {error}") from error
 
 
+def understood(kind: type[T], document: bytes) -> T | None:
+    """The record in `document`, None where it is none: for one of many, which must not be lost with it."""
+    try:
+        return from_json(kind, document)
+    except StoreUnavailable:
+        return None
+
+
 def plain(record: object) -> Any:
     """The record as lists, dicts, strings and numbers, for a JSON column."""
     return msgspec.to_builtins(record)

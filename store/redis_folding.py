@@ -6,6 +6,7 @@ are lost rather than doubled. Live flushes are never touched: they reach 15 min 
 Source: BREAKER.md, Redis: fields are folded only for boot ids declared dead, whose later writes are refused.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from base.clock import Clock
 from breaker.ports import StoreUnavailable
 from breaker.window import MINUTE_S
 from store.merge import KEPT_S
-from store.redis_link import RedisLink
+from store.redis_link import RedisLink, forgiven
 from store.redis_windows import KEYS_AT_ONCE, LIVE_S, dead_key, minute_key, writers_key
 
 DEAD_S = 1_800.0
@@ -57,11 +58,12 @@ class RedisFolding:
             pipe = client.pipeline(transaction=False)
             for model in models:
                 pipe.hgetall(writers_key(model))
-            answer: list[dict[bytes, bytes]] = await pipe.execute()
-            return answer
+            return forgiven(await pipe.execute(raise_on_error=False), {})
 
         kept = zip(models, await self._link.ask(ask), strict=True)
-        return {model: {boot.decode(): float(at) for boot, at in wrote.items()} for model, wrote in kept}
+        return {
+            model: {boot.decode(errors="replace"): _moment(at) for boot, at in wrote.items()} for model, wrote in kept
+        }
 
     async def _fold(self, model: str, dead: Mapping[str, float], now_s: float) -> None:
         """`dead`: who, and when it last wrote."""
@@ -77,3 +79,12 @@ class RedisFolding:
         gone = [boot for boot, at in dead.items() if at < now_s - FOLDED_FROM_S - MINUTE_S]
         if gone:
             await self._link.ask(lambda client: client.hdel(writers_key(model), *gone))
+
+
+def _moment(written: bytes) -> float:
+    """When a process last wrote; what is no moment is long ago."""
+    try:
+        at = float(written)
+    except ValueError:
+        return 0.0
+    return at if math.isfinite(at) else 0.0

@@ -6,7 +6,7 @@ Nothing on the request path awaits this.
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from importlib.resources import files
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -17,7 +17,7 @@ from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import Sentinel
 from redis.backoff import ExponentialBackoff, NoBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from base.cancels import cancel_kept
@@ -68,6 +68,18 @@ def connect(url: str) -> Any:
     return Redis.from_url(url.replace("valkey+unix://", "unix://"), **options)
 
 
+def forgiven(answers: Sequence[Any], instead: Any) -> list[Any]:
+    """The answers of a pipeline run with `raise_on_error=False`, `instead` where a key is not what was asked for.
+
+    Somebody else's key under one of our names must concern what it stands for and nothing else. That is the one error of
+    exactly this class; all that tell of the server or of our rights have classes of their own, and are raised.
+    """
+    for answer in answers:
+        if isinstance(answer, Exception) and type(answer) is not ResponseError:
+            raise answer
+    return [instead if isinstance(answer, Exception) else answer for answer in answers]
+
+
 class RedisLink:
     """A client with a small breaker of its own. `client` is handed in and closed by `close`."""
 
@@ -103,7 +115,7 @@ class RedisLink:
         self._failures = 0
         return answer
 
-    async def run(self, script: str, keys: list[str], args: list[str | int | float]) -> Any:
+    async def run(self, script: str, keys: list[str], args: Sequence[str | int | float | bytes]) -> Any:
         """Run `store/lua/<script>.lua`, by its hash where the server knows it. Raises StoreUnavailable."""
         if script not in self._scripts:
             text = files("store").joinpath("lua", f"{script}.lua").read_text("utf-8")

@@ -9,12 +9,14 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from base.clock import Clock
 from breaker.evidence import Evidence, EvidenceStore
 from breaker.ports import Lease, ProbeStore, ProbeTally, StateStore, StoreUnavailable
 from breaker.snapshot import SCHEMA, Snapshot
-from store.documents import from_json, to_json
-from store.redis_link import RedisLink
+from store.documents import from_json, to_json, understood
+from store.redis_link import RedisLink, forgiven
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +28,8 @@ EVIDENCE_KEPT_S = 172_800.0
 
 DOCUMENT_KEPT_S = 90 * 86_400.0
 """A removed model's document goes after a quarter; a living one that never moved is put back from memory."""
+MOST = 2**53
+"""Beyond it Lua, which compares epochs and fences, counts no more by one."""
 LEASE_KEPT_S = 7 * 86_400.0
 
 
@@ -55,8 +59,21 @@ class RedisStates:
 
     async def compare_and_set(self, snapshot: Snapshot, expected_epoch: int) -> bool:
         ttl_ms = int(DOCUMENT_KEPT_S * 1000)
-        args: list[str | int | float] = [expected_epoch, to_json(snapshot).decode(), snapshot.fence, ttl_ms]
+        args: list[str | int | float | bytes] = [expected_epoch, to_json(snapshot).decode(), snapshot.fence, ttl_ms]
+        read, known = self._read.get(snapshot.model, (b"", None))
+        if known is None and read and not _is_newer(read):
+            # Valid JSON and no document of ours: its epoch, if it has one, must not keep the model where it is for good.
+            args.append(read)
         return bool(await self._link.run("compare_and_set", [f"{{state}}:doc:{snapshot.model}"], args))
+
+
+class _Schema(msgspec.Struct):
+    schema: int = 0
+
+
+def _is_newer(document: bytes) -> bool:
+    kept = understood(_Schema, document)
+    return kept is not None and kept.schema > SCHEMA
 
 
 def _snapshot(model: str, document: bytes) -> Snapshot | None:
@@ -68,6 +85,9 @@ def _snapshot(model: str, document: bytes) -> Snapshot | None:
         return None
     if snapshot.schema > SCHEMA:
         log.error("state of %s has schema %d, this release reads %d", model, snapshot.schema, SCHEMA)
+        return None
+    if snapshot.model != model or not (0 <= snapshot.epoch <= MOST and 0 <= snapshot.fence <= MOST):
+        log.error("state of %s is none: model %r, epoch %d", model, snapshot.model, snapshot.epoch)
         return None
     return snapshot
 
@@ -147,8 +167,7 @@ class RedisEvidence:
             pipe = client.pipeline(transaction=False)
             for model in models:
                 pipe.hgetall(f"{{state}}:evidence:{model}")
-            answer: list[dict[bytes, bytes]] = await pipe.execute()
-            return answer
+            return forgiven(await pipe.execute(raise_on_error=False), {})
 
         kept = await self._link.ask(ask) if models else []
         return {model: await self._valid(model, fields) for model, fields in zip(models, kept, strict=True)}
@@ -158,9 +177,11 @@ class RedisEvidence:
         if not kept:
             return []
         key = f"{{state}}:evidence:{model}"
-        records = [from_json(Evidence, document) for document in kept.values()]
+        found = {id: understood(Evidence, document) for id, document in kept.items()}
         now_s = self._clock.now_s()
-        stale = [record.id for record in records if record.valid_until <= now_s]
+        records = [record for record in found.values() if record is not None]
+        # What is no record goes as well: it would be read in vain until the key ends.
+        stale = [id for id, record in found.items() if record is None or not record.valid_until > now_s]
         if stale:
             await self._link.ask(lambda client: client.hdel(key, *stale))
         return sorted((it for it in records if it.valid_until > now_s), key=lambda it: (it.found_at, it.id))

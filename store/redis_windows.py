@@ -8,6 +8,7 @@ Each field belongs to one process start and holds absolute counts, so a retried 
 with a lost reply counts twice (BREAKER.md, Redis). Sums are made on read.
 """
 
+import logging
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -15,14 +16,18 @@ from typing import Any, TypeVar
 from base.clock import Clock
 from breaker.ports import CountStore
 from breaker.window import COUNT_NAMES, FAST_BUCKET_S, MINUTE_S, Counts, FastRow, MinuteRow
-from store.documents import from_json, to_json
+from store.documents import to_json, understood
 from store.merge import FAST_KEPT_S, KEPT_S, acceptable, merge_fast, merge_minutes
-from store.redis_link import RedisLink
+from store.redis_link import RedisLink, forgiven
+
+log = logging.getLogger(__name__)
 
 BUCKETS_A_MINUTE = MINUTE_S // FAST_BUCKET_S
 WRITERS_KEPT_S = KEPT_S + MINUTE_S
 LIVE_S = 900.0
 """Older minutes are a back-fill after an outage: written by a script that refuses a writer declared dead (BREAKER.md)."""
+MOST = 10**15
+"""No process counts so far in a minute, and sums of such numbers are exact everywhere."""
 KEYS_AT_ONCE = 100
 """Read in one pipeline: a few milliseconds of this process's time to ask and to understand the answers."""
 
@@ -45,6 +50,8 @@ class RedisCounts:
         self._link = link
         self._clock = clock
         self.refused = 0
+        self.unreadable = 0
+        """Fields passed over because they hold no counts: one must not blind the breaker for all models."""
 
     async def flush(self, boot_id: str, minutes: Sequence[MinuteRow], fast: Sequence[FastRow]) -> Set[str]:
         now_s = self._clock.now_s()
@@ -106,8 +113,9 @@ class RedisCounts:
         for key, fields in writes.items():
             pipe.hset(key, mapping=fields)
             pipe.pexpire(key, self._ttl_ms(ends[key] - now_s))
-        answers: list[int] = await pipe.execute()
-        return dict(zip(writes, answers[::2], strict=True))
+        answers = forgiven(await pipe.execute(raise_on_error=False), None)
+        self.refused += sum(answer is None for answer in answers[::2])
+        return {key: answer or 0 for key, answer in zip(writes, answers[::2], strict=True)}
 
     async def minutes(self, model: str, first: int, last: int) -> Sequence[MinuteRow]:
         return (await self.minutes_of([model], first, last))[model]
@@ -122,12 +130,13 @@ class RedisCounts:
         suffix = None if scope is None else f"|{scope}".encode()
 
         def merged(model: str, hashes: Sequence[Mapping[bytes, bytes]]) -> Sequence[MinuteRow]:
-            return merge_minutes(
-                _minute_row(model, minute, name, document)
+            found = (
+                self._known(_minute_row(model, minute, name, document))
                 for minute, fields in zip(span, hashes, strict=True)
                 for name, document in fields.items()
-                if suffix is None or name[name.index(b"|") :] == suffix
+                if suffix is None or name[name.find(b"|") :] == suffix
             )
+            return merge_minutes(row for row in found if row is not None)
 
         return await self._of(models, lambda model: [minute_key(model, minute) for minute in span], merged)
 
@@ -135,14 +144,21 @@ class RedisCounts:
         span = range(first // BUCKETS_A_MINUTE, last // BUCKETS_A_MINUTE + 1)
 
         def merged(model: str, hashes: Sequence[Mapping[bytes, bytes]]) -> Sequence[FastRow]:
-            return merge_fast(
-                from_json(FastRow, document)
-                for fields in hashes
-                for name, document in fields.items()
-                if first <= int(name.rpartition(b"|")[2]) <= last
+            found = (
+                self._known(_fast_row(model, name, document)) for fields in hashes for name, document in fields.items()
             )
+            return merge_fast(row for row in found if row is not None and first <= row.bucket <= last)
 
         return await self._of(models, lambda model: [_fast_key(model, minute) for minute in span], merged)
+
+    def _known(self, row: Row | None) -> Row | None:
+        if row is None:
+            if not self.unreadable:
+                log.error(
+                    "counts in Redis that cannot be read are passed over; who writes into this database besides us?"
+                )
+            self.unreadable += 1
+        return row
 
     async def _of(
         self,
@@ -168,8 +184,7 @@ class RedisCounts:
             pipe = client.pipeline(transaction=False)
             for key in keys:
                 pipe.hgetall(key)
-            answer: list[dict[bytes, bytes]] = await pipe.execute()
-            return answer
+            return forgiven(await pipe.execute(raise_on_error=False), {})
 
         return await self._link.ask(ask) if keys else []
 
@@ -195,14 +210,24 @@ def _minute_json(row: MinuteRow) -> bytes:
     return to_json(_Minute(counts=counts, fingerprints=row.fingerprints, by=row.detectors))
 
 
-def _minute_row(model: str, minute: int, name: bytes, document: bytes) -> MinuteRow:
-    kept = from_json(_Minute, document)
+def _minute_row(model: str, minute: int, name: bytes, document: bytes) -> MinuteRow | None:
+    kept = understood(_Minute, document)
+    if kept is None or not all(0 <= count <= MOST for count in (*kept.counts.values(), *kept.fingerprints.values())):
+        return None
     # A counter that only a newer release knows is skipped, so that a rolling upgrade can read its neighbours.
     counts = Counts(**{name: value for name, value in kept.counts.items() if name in COUNT_NAMES})
-    scope = name.decode().partition("|")[2]
+    scope = name.decode(errors="replace").partition("|")[2]
     return MinuteRow(
         model=model, scope=scope, minute=minute, counts=counts, fingerprints=kept.fingerprints, detectors=kept.by
     )
+
+
+def _fast_row(model: str, name: bytes, document: bytes) -> FastRow | None:
+    row = understood(FastRow, document)
+    if row is None or row.model != model or name.rpartition(b"|")[2] != str(row.bucket).encode():
+        return None
+    numbers = (row.attempts, row.hard, row.streams, row.stuck, *row.loops.values())
+    return row if all(0 <= number <= MOST for number in numbers) else None
 
 
 _counts: type[CountStore] = RedisCounts

@@ -1,9 +1,10 @@
 -- Store a state document if the kept epoch is the expected one and the fence is not lower; then tell who listens.
 -- What is no document at all is as good as gone.
 -- KEYS[1] document  ARGV[1] expected epoch (0: none kept)  ARGV[2] new document  ARGV[3] its fence  ARGV[4] TTL in ms
-local kept = redis.call('GET', KEYS[1])
+-- ARGV[5] what the caller read and could not understand, if it did: as good as gone too, as long as it still stands there
+local kept = redis.pcall('GET', KEYS[1])
 local epoch, fence = 0, 0
-if kept then
+if type(kept) == 'string' and kept ~= ARGV[5] then
   local read, document = pcall(cjson.decode, kept)
   if read and type(document) == 'table' then
     epoch, fence = tonumber(document.epoch) or 0, tonumber(document.fence) or 0

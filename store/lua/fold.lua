@@ -18,6 +18,31 @@ local function united(set, list)
     set[version] = true
   end
 end
+-- What is no row goes with its writer and adds nothing: it must not keep the others from being folded.
+local function sound(part)
+  if part == nil then
+    return true
+  end
+  if type(part) ~= 'table' then
+    return false
+  end
+  for _, value in pairs(part) do
+    if type(value) ~= 'number' or not (value >= 0 and value <= 1e15) then
+      return false
+    end
+  end
+  return true
+end
+local function row_in(document)
+  local read, row = pcall(cjson.decode, document)
+  if not (read and type(row) == 'table' and sound(row.counts) and sound(row.fingerprints)) then
+    return {}
+  end
+  if type(row.by) ~= 'table' then
+    row.by = nil
+  end
+  return row
+end
 local folded = 0
 for i = 2, #KEYS do
   local sums, gone = {}, {}
@@ -30,7 +55,7 @@ for i = 2, #KEYS do
   end
   for _, field in ipairs(gone) do
     local scope = string.match(field, '^[^|]*|(.*)$')
-    local row = cjson.decode(redis.call('HGET', KEYS[i], field))
+    local row = row_in(redis.call('HGET', KEYS[i], field))
     added(sums[scope].counts, row.counts)
     added(sums[scope].fingerprints, row.fingerprints)
     united(sums[scope].by, row.by)
@@ -38,7 +63,7 @@ for i = 2, #KEYS do
   for scope, sum in pairs(sums) do
     local kept = redis.call('HGET', KEYS[i], 'folded|' .. scope)
     if kept then
-      local row = cjson.decode(kept)
+      local row = row_in(kept)
       added(sum.counts, row.counts)
       added(sum.fingerprints, row.fingerprints)
       united(sum.by, row.by)

@@ -4,8 +4,15 @@
 -- lease: ARGV[5] want  ARGV[6] budget  ARGV[7] moment the lease runs out;  give_back: ARGV[5] count
 -- settle: ARGV[5] "1" or "0".  Answers {granted by this call, permits out or used, results}.
 local what, epoch, now = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
-local kept = redis.call('HMGET', KEYS[1], 'epoch', 'results', 'leases')
-local kept_epoch, results = tonumber(kept[1] or '-1'), kept[2] or ''
+local kept = redis.pcall('HMGET', KEYS[1], 'epoch', 'results', 'leases')
+if kept.err then
+  redis.call('DEL', KEYS[1]) -- something else: no budget
+  kept = {}
+end
+local kept_epoch, results = tonumber(kept[1] or '-1') or -1, kept[2] or ''
+if not (kept_epoch < 9007199254740992) then
+  kept_epoch = -1
+end
 if what == 'lease' and epoch > kept_epoch then
   kept_epoch, results, kept[3] = epoch, '', ''
 end
@@ -14,7 +21,7 @@ if epoch ~= kept_epoch then
 end
 local leases = {}
 for until_at in string.gmatch(kept[3] or '', '%S+') do
-  if tonumber(until_at) > now then
+  if (tonumber(until_at) or 0) > now then
     leases[#leases + 1] = until_at
   end
 end
