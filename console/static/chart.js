@@ -42,7 +42,9 @@
         const word = "▸ " + data.labels.levels[move.to];
         const wide = ctx.measureText(word).width;
         ctx.fillStyle = css("--ink");
-        ctx.fillText(word, Math.min(x + 4 * ratio, bbox.left + bbox.width - wide - 4 * ratio), bbox.top + (14 + (at % 4) * 15) * ratio);
+        // At the right edge the word stands before its line, not across it.
+        const fits = x + wide + 8 * ratio < bbox.left + bbox.width;
+        ctx.fillText(word, fits ? x + 4 * ratio : x - wide - 4 * ratio, bbox.top + (14 + (at % 4) * 15) * ratio);
       });
       ctx.restore();
     };

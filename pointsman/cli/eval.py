@@ -29,6 +29,7 @@ from monitor.nightly.policy import KeptReplies, NightlyPolicy
 from monitor.nightly.records import Run, RunState, Trigger
 from monitor.nightly.shapes import Lure
 from monitor.nightly.suite import Suite, SuiteError, of_lures, sample
+from monitor.report.words import STANDINGS, name_of
 from pointsman.assemble import StartError, open_sql
 from pointsman.cli.check import DEFAULT_FILE, settings_or_exit
 from pointsman.cli.progress import bar
@@ -236,7 +237,7 @@ def _result_table(night: Night) -> Table:
         faults = ", ".join(f"{name} {count}" for name, count in sorted(found.faults.items(), key=lambda f: -f[1]))
         pinned = f"{one.baseline:.1%}" if one.pinned else "–"
         chance = f"{one.chance:.3f}" if one.pinned else ""
-        standing = f"{one.standing}{' (confirmed)' if one.confirmed else ''}"
+        standing = f"{name_of(STANDINGS, 'en', one.standing)}{' (confirmed)' if one.confirmed else ''}"
         total = found.total
         table.add_row(
             model, str(total.n), str(total.k), f"{total.ratio:.1%}", pinned, standing, chance, classes, faults
