@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from time import perf_counter
 
 from detector.batch import excerpt, json_line, judge, record_of, score_lines, summary, text_of
 
@@ -42,7 +43,7 @@ def _one(options: argparse.Namespace) -> int:
     raw = sys.stdin.buffer.read() if options.file == "-" else Path(options.file).read_bytes()
     text = text_of(raw, "the input" if options.file == "-" else options.file)
     previous = text_of(options.history.read_bytes(), str(options.history)) if options.history else None
-    verdict = judge(text, previous=previous, profile=options.profile)
+    verdict = judge(text, previous=previous, profile=options.profile, timer=perf_counter)
     if options.json:
         print(json_line(record_of(verdict, compared=bool(previous))))
     else:

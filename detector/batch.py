@@ -7,8 +7,8 @@ Out: LineResult per line that is not blank, in order, while the input is still b
 
 import json
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any
 
@@ -39,7 +39,7 @@ def text_of(raw: bytes, name: str) -> str:
 
 REPLY_NAMES = ("text", "reply")
 """What a line calls the reply: our own word, and that of answers which were exported."""
-LINES = {"trigram_repeat": "> 0.6", "char_repeat": "> 0.35", "context_sim": "> 0.85", "cycle_count": ">= 4"}
+SIGNS = {"trigram_repeat": ">", "char_repeat": ">", "context_sim": ">", "cycle_count": ">="}
 TEXT_RULES = frozenset({Rule.CYCLE, Rule.BLOCK, Rule.SYMBOL, Rule.STUCK, Rule.ENUMERATION, Rule.TRIGRAM, Rule.CHAR})
 """Rules that read the text alone."""
 
@@ -54,9 +54,16 @@ class LineResult:
     degenerate: bool = False
 
 
-def judge(text: str, *, previous: str | None = None, profile: str | None = None, logprobs: Any = None) -> Verdict:
+def judge(
+    text: str,
+    *,
+    previous: str | None = None,
+    profile: str | None = None,
+    logprobs: Any = None,
+    timer: Callable[[], float] | None = None,
+) -> Verdict:
     """The verdict on one reply by its text and, where given, its logprobs; ValueError for an unknown profile."""
-    verdict = score(text, previous=previous, profile=profile)
+    verdict = score(text, previous=previous, profile=profile, timer=timer)
     if logprobs is None:
         return verdict
     positions = read_logprobs(logprobs)
@@ -86,13 +93,15 @@ def record_of(verdict: Verdict, identity: Any = None, *, compared: bool = False)
         "class": verdict.loop_class.value if verdict.loop_class else None,
         "rules": [rule.value for rule in verdict.rules],
         "metrics": {name: None if value is None else round(value, 4) for name, value in metrics.items()},
+        "profile": verdict.profile,
+        "thresholds": asdict(verdict.thresholds),
         "start": verdict.start,
         "end": verdict.end,
         "onset": verdict.onset,
         "repeats": verdict.repeats,
         "unit": verdict.unit,
         "fingerprint": None if verdict.fingerprint is None else f"{verdict.fingerprint & (1 << 64) - 1:016x}",
-    }
+    } | ({"cost_us": round(verdict.cost_us)} if verdict.cost_us else {})
 
 
 def json_line(record: Mapping[str, Any]) -> str:
@@ -218,12 +227,12 @@ def _figure(value: float | None) -> str:
 
 def summary(verdict: Verdict, *, compared: bool = False) -> list[str]:
     """The verdict in a few plain lines: class and rules, the four metrics beside their lines, the repetition."""
-    figures = measured(verdict, compared=compared)
+    figures, limits = measured(verdict, compared=compared), asdict(verdict.thresholds)
     head = f"degenerate: {verdict.loop_class}" if verdict.degenerate else "clean"
     rules = ", ".join(verdict.rules)
     lines = [
         f"{head}{f' (rules: {rules})' if rules else ''}, profile {verdict.profile or 'default'}",
-        "  ".join(f"{name} {_figure(figures[name])} ({line})" for name, line in LINES.items()),
+        "  ".join(f"{name} {_figure(figures[name])} ({sign} {limits[name]:g})" for name, sign in SIGNS.items()),
     ]
     if verdict.degenerate:
         lines.append(

@@ -7,6 +7,8 @@ The four thresholds and their names are fixed (SPEC 2.2); widths come from DETEC
 
 from dataclasses import dataclass, replace
 
+from detector.verdict import Metrics
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
@@ -25,6 +27,16 @@ class Profile:
     statistics: bool = True
     char_rule: bool = True
     symbols: int = 1  # factor on the symbol rule's lengths
+
+    @property
+    def thresholds(self) -> Metrics:
+        """The lines of the four metrics."""
+        return Metrics(
+            trigram_repeat=self.trigram_repeat,
+            char_repeat=self.char_repeat,
+            context_sim=self.context_sim,
+            cycle_count=self.cycle_count,
+        )
 
     @property
     def stricter(self) -> bool:

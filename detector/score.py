@@ -51,7 +51,7 @@ def _judged(text: str, rules: Profile, previous: str | None) -> Verdict:
     if found is not None:
         return verdict_of(found, end_of(found, text), watch, rules, text[max(0, found.seen - 4800) : found.seen])
     metrics = Metrics(trigram_repeat=watch.metric(), cycle_count=watch.cycles)
-    verdict = Verdict(metrics=metrics, profile=rules.name)
+    verdict = Verdict(metrics=metrics, profile=rules.name, thresholds=rules.thresholds)
     return _restatement(verdict, text, previous, rules) if previous else verdict
 
 
@@ -91,6 +91,7 @@ def verdict_of(found: Finding, end: int, watch: Watch | None, profile: Profile, 
         onset=found.onset,
         fingerprint=fingerprint(found.unit),
         profile=profile.name,
+        thresholds=profile.thresholds,
     )
 
 

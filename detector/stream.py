@@ -5,6 +5,7 @@ text (multiples of GRID), never at chunk borders, so the output is the same howe
 looks at time. Why hold, cut and recover so: SPEC 2.5.
 """
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 
 from detector.aftermath import Aftermath
@@ -16,7 +17,7 @@ from detector.profile import Profile, profile_of
 from detector.score import verdict_of
 from detector.suspicion import Suspicion
 from detector.text import width
-from detector.verdict import CLEAN, GateState, Release, Verdict, passing
+from detector.verdict import CLEAN, GateState, Metrics, Release, Verdict, passing
 from detector.watch import STEP, Watch
 
 GRID = 16  # a suspicion may begin at each of these; verdicts at each STEP = 2 * GRID
@@ -52,12 +53,18 @@ class StreamGate:
     """
 
     def __init__(
-        self, policy: GatePolicy | None = None, profile: str | Profile | None = None, repetition_allowed: bool = False
+        self,
+        policy: GatePolicy | None = None,
+        profile: str | Profile | None = None,
+        repetition_allowed: bool = False,
+        timer: Callable[[], float] | None = None,
     ) -> None:
+        """`timer` gives seconds, for the verdict's `cost_us`: of the looks alone, nearly all that a gate costs."""
         self.policy = policy or GatePolicy()
         self.profile = profile_of(profile, repetition_allowed=repetition_allowed)
         self.counters = Counters()
         self.verdict: Verdict = CLEAN
+        self._timer, self._cost_s = timer or _no_time, 0.0
         self.state = GateState.PASSING
         self.stop_mode: GateMode | None = None
         self._blind = self.policy.mode is GateMode.OFF
@@ -100,12 +107,14 @@ class StreamGate:
         if self.state is GateState.STOPPED:
             self.counters.suppressed_chars += len(delta)
             return Release(text="", state=GateState.STOPPED, verdict=self.verdict)
+        began = self._timer()
         try:
             self._settle()
             text = self._walk(delta, now_s)
         except Exception:
             # A fault of ours never breaks a reply: the stream passes from here on, and the fault is counted.
             return self._give_up(delta)
+        self._cost_s += self._timer() - began
         if self.state is GateState.PASSING:
             return passing(delta if text == delta else text)
         return self._answer(text)
@@ -124,14 +133,29 @@ class StreamGate:
     def finish(self) -> Release:
         """The reply ended; return the rest that may be sent and the final verdict."""
         self.counters.fed_chars = self._fed
-        text = ""
+        text, began = "", self._timer()
         if not self._blind and self.state is not GateState.STOPPED:
             try:
                 self._settle()
                 text = self._end()
             except Exception:
                 return self._give_up("")
+        self._cost_s += self._timer() - began
+        self.verdict = self._judged()
         return self._answer(self._out.send(text))._replace(verdict=self.verdict)
+
+    def _judged(self) -> Verdict:
+        """The verdict, with what it was judged by and what that cost."""
+        rules, watch, metrics = self.profile, self._watch, self.verdict.metrics
+        if not (self._blind or self.verdict.degenerate) and isinstance(watch, Watch):
+            metrics = Metrics(trigram_repeat=watch.metric(), cycle_count=watch.cycles)  # as of a whole reply
+        return replace(
+            self.verdict,
+            metrics=metrics,
+            profile=rules.name,
+            thresholds=rules.thresholds,
+            cost_us=self._cost_s * 1e6,
+        )
 
     def _answer(self, text: str) -> Release:
         known = self.verdict if self.state in (GateState.STOPPED, GateState.SUPPRESSING) else None
@@ -312,6 +336,10 @@ class StreamGate:
         self._parts.clear()
         found = self._watch.check(self._fed - self._shift, final=True) if self._fed else None
         return self._confirm(found, self._fed) if found is not None else self._let_go()
+
+
+def _no_time() -> float:
+    return 0.0
 
 
 def clean(text: str, *, profile: str | Profile | None = None, repetition_allowed: bool = False) -> str:

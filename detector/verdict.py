@@ -63,6 +63,10 @@ class Metrics:
     cycle_count: int = 0
 
 
+THRESHOLDS = Metrics(trigram_repeat=0.6, char_repeat=0.35, context_sim=0.85, cycle_count=4)
+"""The user's documents' own lines (SPEC 2.2)."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """What the detector says of one text.
@@ -82,7 +86,10 @@ class Verdict:
     onset: int | None = None
     fingerprint: int | None = None
     profile: str = ""
+    thresholds: Metrics = THRESHOLDS
+    """The lines of the profile in force."""
     cost_us: float = 0.0
+    """What judging took, in microseconds; 0 where no timer was handed in."""
 
     @property
     def degenerate(self) -> bool:

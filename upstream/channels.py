@@ -16,7 +16,7 @@ from upstream.held import CHANNELS, INLINE, REASONING, TEXT, Held
 class Channels:
     """`fault` is set once a channel was stopped."""
 
-    def __init__(self, call: Call, policy: GatePolicy) -> None:
+    def __init__(self, call: Call, policy: GatePolicy, timer: Callable[[], float] | None = None) -> None:
         self.held = Held()
         self.fault: Fault | None = None
         self.errors = 0
@@ -24,7 +24,7 @@ class Channels:
         self.states = [GateState.PASSING] * len(CHANNELS)
         self._call = call
         self._policy = policy
-        self._gates: list[StreamGate | None] = [_loud(call, policy), None, None]
+        self._gates: list[StreamGate | None] = [_loud(call, policy, timer), None, None]
         self.guarded = self._gates[TEXT] is not None and policy.mode is not GateMode.OFF
         self._said: tuple[list[str], list[str], list[str]] = ([], [], [])
 
@@ -165,10 +165,10 @@ class Channels:
     _release: Release | None = None
 
 
-def _loud(call: Call, policy: GatePolicy) -> StreamGate | None:
+def _loud(call: Call, policy: GatePolicy, timer: Callable[[], float] | None) -> StreamGate | None:
     if not call.guarded or not policy.guard_text:
         return None
-    return StreamGate(policy, profile=call.profile, repetition_allowed=call.repetition_allowed)
+    return StreamGate(policy, profile=call.profile, repetition_allowed=call.repetition_allowed, timer=timer)
 
 
 def _quiet(call: Call, policy: GatePolicy) -> StreamGate | None:

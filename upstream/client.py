@@ -52,7 +52,7 @@ class Upstream:
                     body = await reply.read()
                 finally:
                     await reply.aclose()
-            fields = judged(call, status, reply.header("retry-after"), body, self._gate)
+            fields = judged(call, status, reply.header("retry-after"), body, self._gate, clock.monotonic_s)
         except UpstreamError as error:
             failed: UpstreamError = error
         except TimeoutError:

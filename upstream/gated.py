@@ -6,6 +6,7 @@ sends nothing and another model may answer silently. The end of a reply that fai
 """
 
 from collections import deque
+from collections.abc import Callable
 
 import msgspec
 from msgspec.structs import replace
@@ -33,9 +34,9 @@ _NO_DELTA = Delta()
 class Gated:
     """`take` events in order, then `finish`; what may be sent waits in `ready`."""
 
-    def __init__(self, call: Call, policy: GatePolicy) -> None:
+    def __init__(self, call: Call, policy: GatePolicy, timer: Callable[[], float] | None = None) -> None:
         self.ready: deque[Piece] = deque()
-        self.channels = Channels(call, policy)
+        self.channels = Channels(call, policy, timer)
         self.finish_reason: str | None = None
         """None until the model said that it is done."""
         self.usage = Usage()

@@ -51,7 +51,7 @@ class ReplyStream:
         self._limits = Limits(timeouts, clock)
         self._reading = Reading(ask, self._limits, clock)
         self._splitter = SseSplitter()
-        self._gated = Gated(call, gate)
+        self._gated = Gated(call, gate, clock.monotonic_s)
         self._ready = self._gated.ready
         self._first_text_s: float | None = None
         self._done = False

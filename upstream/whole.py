@@ -4,6 +4,7 @@ Pure: bytes of a body in, the fields of an Attempt out. Raises UpstreamError for
 """
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -21,11 +22,14 @@ from upstream.shapes import NOT_JSON, Choice, Delta, decode_event, has_tools, te
 from upstream.tool_arguments import ToolArguments
 
 log = logging.getLogger("pointsman.upstream")
+Timer = Callable[[], float]
 JUDGED_PATHS = frozenset({"/chat/completions", "/completions"})
 
 
-def judged(call: Call, status: int, retry_after: str, body: bytes, gate: GatePolicy) -> dict[str, Any]:
-    """The fields of an Attempt that a whole reply decides. Raises UpstreamError."""
+def judged(
+    call: Call, status: int, retry_after: str, body: bytes, gate: GatePolicy, timer: Timer | None = None
+) -> dict[str, Any]:
+    """The fields of an Attempt that a whole reply decides; `timer` gives seconds. Raises UpstreamError."""
     if not 200 <= status < 300:
         raise refusal(status, decoded_or_none(body), retry_after or None)
     try:
@@ -46,7 +50,7 @@ def judged(call: Call, status: int, retry_after: str, body: bytes, gate: GatePol
     }
     if call.path not in JUDGED_PATHS:
         return found
-    return found | _judged_choice(call, event.choices[0] if event.choices else Choice(), body, gate)
+    return found | _judged_choice(call, event.choices[0] if event.choices else Choice(), body, gate, timer)
 
 
 def decoded_or_none(body: bytes) -> Any:
@@ -56,13 +60,13 @@ def decoded_or_none(body: bytes) -> Any:
         return None
 
 
-def _judged_choice(call: Call, choice: Choice, body: bytes, gate: GatePolicy) -> dict[str, Any]:
+def _judged_choice(call: Call, choice: Choice, body: bytes, gate: GatePolicy, timer: Timer | None) -> dict[str, Any]:
     message = choice.message or Delta()
     said = choice.text if choice.text is not None else text_of(message.content)
     head, thought, raw = split_inline(said)
     reasoning = text_of(message.reasoning_content) or text_of(message.reasoning) or thought
     finish = choice.finish_reason
-    verdict, errors = _safe_verdict(call, choice, raw, reasoning)
+    verdict, errors = _safe_verdict(call, choice, raw, reasoning, timer)
     text, recoveries = raw, 0
     if raw and verdict.degenerate and verdict.unit and verdict.loop_class is not LoopClass.RESTATEMENT:
         text, recoveries = cleaned(raw, call, gate)
@@ -99,23 +103,23 @@ def _judged_choice(call: Call, choice: Choice, body: bytes, gate: GatePolicy) ->
     }
 
 
-def _safe_verdict(call: Call, choice: Choice, raw: str, reasoning: str) -> tuple[Verdict, int]:
+def _safe_verdict(call: Call, choice: Choice, raw: str, reasoning: str, timer: Timer | None) -> tuple[Verdict, int]:
     """The verdict, and how often the detector failed at it: whatever it stumbles over, no reply is lost to it (SPEC 2.5)."""
     try:
-        return _verdict(call, choice, raw, reasoning), 0
+        return _verdict(call, choice, raw, reasoning, timer), 0
     except Exception:
         log.exception("the detector failed on a whole reply")
         return CLEAN, 1
 
 
-def _verdict(call: Call, choice: Choice, raw: str, reasoning: str) -> Verdict:
+def _verdict(call: Call, choice: Choice, raw: str, reasoning: str, timer: Timer | None) -> Verdict:
     if not call.guarded:
         return CLEAN
     verdict, allowed = CLEAN, call.repetition_allowed
     if raw:
-        verdict = score(raw, previous=call.previous, profile=call.profile, repetition_allowed=allowed)
+        verdict = score(raw, previous=call.previous, profile=call.profile, repetition_allowed=allowed, timer=timer)
     elif reasoning:
-        verdict = score(reasoning, repetition_allowed=allowed)
+        verdict = score(reasoning, repetition_allowed=allowed, timer=timer)
     if call.watch_logprobs and (positions := positions_of(choice.logprobs)):
         finding = score_logprobs(positions)
         if finding is not None and not (allowed and finding.loop_class is not LoopClass.GARBLE):

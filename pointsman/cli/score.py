@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
+from time import perf_counter
 from typing import Annotated, BinaryIO
 
 import typer
@@ -63,7 +64,7 @@ def _one(file: str, history: Path | None, profile: str | None, as_json: bool) ->
     with _opened(file) as source:
         text = text_of(source.read(), _called(file))
     previous = text_of(history.read_bytes(), str(history)) if history else None
-    verdict = judge(text, previous=previous, profile=profile)
+    verdict = judge(text, previous=previous, profile=profile, timer=perf_counter)
     if as_json:
         typer.echo(json_line(record_of(verdict, compared=bool(previous))))
     else:

@@ -16,7 +16,10 @@ from detector.batch import excerpt, json_line, previous_reply, record_of, score_
 from detector.verdict import CLEAN, Health, Verdict
 
 LOOP = "好的，马上 " * 60
-FIELDS = {"id", "degenerate", "class", "rules", "metrics", "start", "end", "onset", "repeats", "unit", "fingerprint"}
+FIELDS = {
+    "id", "degenerate", "class", "rules", "metrics", "profile", "thresholds", "start", "end", "onset", "repeats", "unit",
+    "fingerprint",
+}  # fmt: skip
 
 
 def line(**data: Any) -> bytes:
@@ -114,7 +117,7 @@ def test_command_tells_by_exit_code(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main(["score", str(loop)]) == 1
     assert ">>>" in capsys.readouterr().out
     assert main(["score", "--json", str(loop)]) == 1
-    assert json.loads(capsys.readouterr().out).keys() == FIELDS
+    assert json.loads(capsys.readouterr().out).keys() == FIELDS | {"cost_us"}
     assert main(["score", "--jsonl", str(many)]) == 2
     captured = capsys.readouterr()
     assert json.loads(captured.out)["id"] == 1
