@@ -40,6 +40,12 @@ class GatePolicy(BaseModel):
     vendors: tuple[str, ...] = Field(default=("*",), description="globs of vendor names that are guarded")
     hold_chars: int = Field(default=256, ge=0, le=4096, description="most characters held back on suspicion")
     hold_s: float = Field(default=1.5, ge=0, le=30, description="longest time anything is held back")
+    restated_chars: int = Field(
+        default=200,
+        ge=50,
+        le=2_000,
+        description="first characters by which a streamed reply is known to say the previous one again",
+    )
     escape_chars: int = Field(default=256, ge=16, le=8192, description="fresh characters that end a suppression")
     hard_stop: bool = Field(default=True, description="stop a suppressed stream that never recovers")
     hard_stop_mode: GateMode = Field(default=GateMode.CUT, description="what a hard stop does: splice, cut, retry")

@@ -6,6 +6,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -91,7 +92,7 @@ def evaluation_of(
 ) -> Evaluation:
     """`as_sent`: structured calls go out as the suite has them, not made safe as the router does."""
     runs = SqlEvals(engine)
-    prepare = None if as_sent else _made_safe
+    prepare = None if as_sent else partial(_made_safe, temperature=settings.router.structured_temperature)
     asking = Asking(upstream, runs, policy, clock, rng, prepare=prepare, told=told)
     return Evaluation(runs=runs, nightly=NightlyRuns(asking, runs, policy, settings.breaker, clock))
 
@@ -142,5 +143,5 @@ def _measures(run: Run) -> tuple[str, str]:
     return run.suite_version, run.detector_version
 
 
-def _made_safe(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    return made_safe(body)[0]
+def _made_safe(body: Mapping[str, Any], temperature: float | None) -> Mapping[str, Any]:
+    return made_safe(body, temperature)[0]

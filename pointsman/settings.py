@@ -248,7 +248,8 @@ class Settings(Part):
     def topology(self) -> Topology:
         models = {name: _model(name, model) for name, model in self.models.items()}
         routes = {name: _route(name, r, self.profile(r.profile, r.scene)) for name, r in self.routes.items()}
-        return Topology(models=models, routes=routes, scenes=KNOWN_SCENES | frozenset(self.scenes))
+        profiles = {name: own.profile(name) for name, own in self.profiles.items()}
+        return Topology(models=models, routes=routes, scenes=KNOWN_SCENES | frozenset(self.scenes), profiles=profiles)
 
 
 MENDED_TRIES = 4

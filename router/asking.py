@@ -9,6 +9,7 @@ from typing import Any
 from detector.checks import Format, FormatKind, format_asked
 from detector.schema import example_in
 from router.context import restating, shortened
+from router.policy import RouterPolicy
 from router.recipes import made_safe, with_rules
 from router.topology import Route
 from router.wire import ChatRequest, Kind, text_of
@@ -21,13 +22,13 @@ PLAIN_SCENES = frozenset({"structured", "auxiliary"})
 
 
 def prepared(
-    request: ChatRequest, route: Route, scene: str, language: str
+    request: ChatRequest, route: Route, scene: str, language: str, policy: RouterPolicy
 ) -> tuple[Mapping[str, Any], tuple[str, ...]]:
     """Return the body for upstreams and what was changed in it."""
     if request.kind is Kind.EMBEDDINGS:
         return request.body, ()
     if request.structured or scene == "structured":
-        return made_safe(request.body)
+        return made_safe(request.body, policy.structured_temperature)
     if request.kind is not Kind.CHAT or request.repetition_allowed:
         return request.body, ()
     if restating(request.body):

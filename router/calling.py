@@ -7,12 +7,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from detector.checks import Format, FormatKind
+from detector.profile import Profile
+from router.policy import RouterPolicy
 from router.recipes import changed, with_schema
-from router.topology import Logprobs, Model, Route
+from router.topology import Logprobs, Model, Route, Topology
 from router.wire import ChatRequest, Kind
 from upstream.attempt import Attempt
 from upstream.call import Call, Timeouts
 
+STRUCTURED = "structured"
+"""A scene, and the profile of its texts."""
 SILENCE_SHARE = 0.5
 """Part of the time left that an attempt may be silent while others could still follow."""
 WHOLE_SHARE = 0.75
@@ -29,19 +33,36 @@ def asked_of(
     *,
     last: Attempt | None,
     language: str,
+    policy: RouterPolicy,
 ) -> Mapping[str, Any]:
     """The body for `model`; `last`: the attempt that it failed before, for another call that is not the same."""
     asked = body
     if last is not None:
-        asked = changed(asked, last, model.capabilities, structured=request.structured, language=language)
+        asked = changed(asked, last, model.capabilities, policy, structured=request.structured, language=language)
     schema = expected is not None and expected.kind is FormatKind.JSON_SCHEMA
     if schema and "json_schema" not in model.capabilities:
         asked = with_schema(asked)
     return asked
 
 
+def profile_for(request: ChatRequest, route: Route, topology: Topology) -> str | Profile | None:
+    """What judges the reply: a scene that the request names goes before the route's."""
+    scene = request.scene if request.scene is not None and request.scene != route.scene else None
+    if scene is not None and scene in topology.profiles:
+        return topology.profiles[scene]
+    if scene == STRUCTURED:
+        return STRUCTURED
+    return route.profile or (STRUCTURED if request.structured or route.scene == STRUCTURED else None)
+
+
 def call_of(
-    asked: Mapping[str, Any], model: Model, request: ChatRequest, route: Route, *, language: str, scored: bool
+    asked: Mapping[str, Any],
+    model: Model,
+    request: ChatRequest,
+    profile: str | Profile | None,
+    *,
+    language: str,
+    scored: bool,
 ) -> Call:
     """The call; `scored`: this one's probabilities are wanted."""
     extra: dict[str, Any] = {}
@@ -58,7 +79,7 @@ def call_of(
         body={**asked, **extra} if extra else asked,
         stream=request.stream,
         language=language,
-        profile=route.profile or ("structured" if request.structured else None),
+        profile=profile,
         previous=request.previous,
         repetition_allowed=request.repetition_allowed,
         model=model.name,

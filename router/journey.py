@@ -53,7 +53,7 @@ class Journey(Tale):
         super().__init__(deps, request, caller, route, request_id)
         self.splicing = False
         self.expected: Format | None = expected_of(request, self.scene)
-        self.body, self.adjusted = prepared(request, route, self.scene, self.language)
+        self.body, self.adjusted = prepared(request, route, self.scene, self.language, deps.policy)
         self.warning = warning_of(request.body, self.expected)
         self._changed: tuple[str, ...] = ()
         self._switch = deps.switches.mode(route.name, self.at)
@@ -135,7 +135,9 @@ class Journey(Tale):
         base = self.body if body is None else body
         again = rung.step in (Step.SPARE, Step.AGAIN) and self.tried and not self.splicing
         last = self.tried[-1].attempt if again else None
-        asked = asked_of(base, rung.model, self.request, self.expected, last=last, language=self.language)
+        asked = asked_of(
+            base, rung.model, self.request, self.expected, last=last, language=self.language, policy=self.deps.policy
+        )
         self._changed = differing(self.body, asked)
         if "response_format" in self._changed and "response_format" not in self.adjusted:
             self.adjusted = (*self.adjusted, "response_format")
@@ -143,7 +145,7 @@ class Journey(Tale):
         scored = wants_logprobs(rung.model, policy.logprobs_sample_ratio, rng.random())
         if self._looped_unseen():
             self.deps.metrics.gate.retries.labels(rung.model.name).inc()
-        call = call_of(asked, rung.model, self.request, self.route, language=self.language, scored=scored)
+        call = call_of(asked, rung.model, self.request, self.profile, language=self.language, scored=scored)
         titles = self.request.auxiliary or self.scene == "auxiliary"
         return replace(call, guarded=self._switch is SwitchMode.NORMAL, auxiliary=titles and not policy.guard_auxiliary)
 
@@ -166,7 +168,7 @@ class Journey(Tale):
         """
         attempt = as_vendor_means(attempt, rung.model)
         if self._switch is SwitchMode.OBSERVE:
-            self.seen = observed(attempt, self.request, self.route)
+            self.seen = observed(attempt, self.request, self.profile)
             if self.seen is not None and self.seen.degenerate:
                 self.deps.metrics.observed.labels(rung.model.name).inc()
         said = attempt

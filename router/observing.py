@@ -3,21 +3,21 @@
 from dataclasses import replace
 
 from base.faults import Fault
-from detector import score
+from detector import Profile, score
 from detector.verdict import Verdict
-from router.topology import Model, Route
+from router.topology import Model
 from router.wire import ChatRequest
 from upstream.attempt import Attempt
 
 
-def observed(attempt: Attempt, request: ChatRequest, route: Route) -> Verdict | None:
+def observed(attempt: Attempt, request: ChatRequest, profile: str | Profile | None) -> Verdict | None:
     """The verdict on a reply that passed as it came (switch `observe`): for the log and the metrics, acted on by nobody."""
     if not attempt.text:
         return None
     return score(
         attempt.text,
         previous=request.previous,
-        profile=route.profile or ("structured" if request.structured else None),
+        profile=profile,
         repetition_allowed=request.repetition_allowed,
     )
 

@@ -36,5 +36,11 @@ class RouterPolicy(BaseModel):
     """How long an endpoint rests after 401, 402, 403, 404: our key or model name must be mended first."""
     guard_auxiliary: bool = False
     """Whether calls marked auxiliary (titles, summaries) are guarded too."""
+    structured_temperature: float | None = Field(default=0.2, ge=0.0, le=2.0)
+    """Of a structured call that names none; `null`: the model's own, for models that take no other (reasoning models of OpenAI's)."""
+    top_p_floor: float = Field(default=0.5, gt=0.0, le=1.0)
+    """A retry after a loop lowers `top_p` by a tenth, not below this."""
+    repetition_penalty_cap: float = Field(default=1.3, ge=1.0, le=2.0)
+    """A retry after a loop raises `repetition_penalty` by 0.1, not above this: more makes words wrong."""
     logprobs_sample_ratio: float = Field(default=0.05, ge=0.0, le=1.0)
     """Part of the calls of a model with `logprobs: sample` that are asked for probabilities: enough for a trend, cheap."""

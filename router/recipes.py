@@ -10,16 +10,15 @@ import msgspec
 
 from base.faults import Fault
 from detector.checks import LENGTH_FINISH_REASONS
+from router.policy import RouterPolicy
 from upstream.attempt import Attempt
 
-TOP_P_FACTOR, TOP_P_FLOOR = 0.9, 0.5
-REPETITION_STEP, REPETITION_CAP = 0.1, 1.3
+TOP_P_FACTOR, REPETITION_STEP = 0.9, 0.1
 FREQUENCY_STEP, FREQUENCY_CAP = 0.3, 1.0
 MIN_P = 0.05
 TIGHT_FACTOR, TIGHT_FLOOR = 0.75, 512
 ROOM_FACTOR, ROOM_CAP = 2, 32_768
 """A reply cut off by its limit gets twice the room, once; the cap is what common models can write at all."""
-STRUCTURED_TEMPERATURE = 0.2
 MAX_STOPS = 4  # OpenAI's own limit
 _NGRAM_KIN = ("no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "dry_multiplier")
 _PENALTIES = (
@@ -46,12 +45,18 @@ _AGAIN = {
 
 
 def changed(
-    body: Mapping[str, Any], last: Attempt, capabilities: frozenset[str], *, structured: bool, language: str
+    body: Mapping[str, Any],
+    last: Attempt,
+    capabilities: frozenset[str],
+    policy: RouterPolicy,
+    *,
+    structured: bool,
+    language: str,
 ) -> dict[str, Any]:
     """Return the body for another call to the same model after `last` failed."""
     out = dict(body)
     if last.fault is Fault.REPETITION:
-        _against_repetition(out, last, capabilities, structured=structured)
+        _against_repetition(out, last, capabilities, policy, structured=structured)
     elif last.fault is Fault.INVALID_FORMAT and "messages" in body:
         text = _AGAIN.get(language, _AGAIN["en"]).format(why=last.detail[:200] or "invalid")
         out["messages"] = [*body["messages"], {"role": "user", "content": text}]
@@ -60,14 +65,15 @@ def changed(
     return out
 
 
-def made_safe(body: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+def made_safe(body: Mapping[str, Any], temperature: float | None) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return a structured call without what breaks JSON, and the names of the fields changed.
 
-    Keys of a JSON array repeat by nature: n-gram bans and penalties make a model misspell them.
+    Keys of a JSON array repeat by nature: n-gram bans and penalties make a model misspell them. `temperature` where the
+    caller names none; None leaves it to the model, for those that take no other than their own.
     """
     out, names = safe_defaults(body)
-    if "temperature" not in out:
-        out["temperature"] = STRUCTURED_TEMPERATURE
+    if out.get("temperature") is None and temperature is not None:
+        out["temperature"] = temperature
         names = (*names, "temperature")
     return out, names
 
@@ -117,8 +123,10 @@ def _with_system(body: Mapping[str, Any], text: str) -> dict[str, Any]:
     return {**body, "messages": messages}
 
 
-def _against_repetition(out: dict[str, Any], last: Attempt, capabilities: frozenset[str], *, structured: bool) -> None:
-    out["top_p"] = round(max(TOP_P_FLOOR, (out.get("top_p") or 1.0) * TOP_P_FACTOR), 3)
+def _against_repetition(
+    out: dict[str, Any], last: Attempt, capabilities: frozenset[str], policy: RouterPolicy, *, structured: bool
+) -> None:
+    out["top_p"] = round(max(policy.top_p_floor, (out.get("top_p") or 1.0) * TOP_P_FACTOR), 3)
     heat = out.get("temperature")
     if heat is None or heat >= 1.0:
         out["temperature"] = 0.8
@@ -130,7 +138,7 @@ def _against_repetition(out: dict[str, Any], last: Attempt, capabilities: frozen
         return
     if "repetition_penalty" in capabilities:
         penalty = (out.get("repetition_penalty") or 1.0) + REPETITION_STEP
-        out["repetition_penalty"] = round(min(REPETITION_CAP, penalty), 3)
+        out["repetition_penalty"] = round(min(policy.repetition_penalty_cap, penalty), 3)
     else:
         penalty = (out.get("frequency_penalty") or 0.0) + FREQUENCY_STEP
         out["frequency_penalty"] = round(max(out.get("frequency_penalty") or 0.0, min(FREQUENCY_CAP, penalty)), 3)

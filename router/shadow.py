@@ -100,8 +100,8 @@ async def _asked(journey: Journey, model: Model, endpoint: int, limits: Timeouts
 def _call(journey: Journey, model: Model) -> Call:
     request = replace(journey.request, stream=False)
     body = {name: value for name, value in journey.body.items() if name not in ("stream", "stream_options")}
-    asked = asked_of(body, model, request, None, last=None, language=journey.language)
-    return call_of(asked, model, request, journey.route, language=journey.language, scored=False)
+    asked = asked_of(body, model, request, None, last=None, language=journey.language, policy=journey.deps.policy)
+    return call_of(asked, model, request, journey.profile, language=journey.language, scored=False)
 
 
 def _outcome(attempt: Attempt) -> Outcome:

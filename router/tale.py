@@ -10,6 +10,7 @@ from detector.structured import Parsed
 from detector.structured import Step as ParseStep
 from detector.verdict import Verdict
 from router.auth import Caller
+from router.calling import profile_for
 from router.deps import Deps, Rung
 from router.ladder import Tried
 from router.topology import Model, Route
@@ -41,6 +42,7 @@ class Tale:
         self._deadline_s = min(route.deadline_s, request.deadline_s or route.deadline_s)
         self.scene = request.scene or ("structured" if request.structured else route.scene)
         self.language = route.language or request.language
+        self.profile = profile_for(request, route, deps.topology)
         self.tried: list[Tried] = []
         self.fallback = "none"
         self.code = ""

@@ -82,6 +82,8 @@ class Topology:
     models: Mapping[str, Model]
     routes: Mapping[str, Route]
     scenes: frozenset[str] = field(default=KNOWN_SCENES)
+    profiles: Mapping[str, Profile] = field(default_factory=dict)
+    """Detector profiles of one's own; one named like a scene holds for the requests of that scene."""
 
     def __post_init__(self) -> None:
         for route in self.routes.values():

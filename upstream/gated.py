@@ -55,7 +55,7 @@ class Gated:
         judged = call.guarded and policy.mode is not GateMode.OFF
         watching, compared = judged and call.watch_logprobs, judged and call.previous and not call.repetition_allowed
         self._odds = StreamedOdds(repetition_allowed=call.repetition_allowed) if watching else None
-        self._restated = RestatedHead(call.previous or "") if compared else None
+        self._restated = RestatedHead(call.previous or "", policy.restated_chars) if compared else None
         self._head: list[Piece] = []
         self._muted = False
         self._tools: ToolArguments | None = None

@@ -1,7 +1,7 @@
 """Is a streamed reply the conversation's previous reply over again? Judged on its first characters, else at its end.
 
 Pure. The head is kept back only as long as it agrees with how the previous reply began, so that an ordinary reply waits for
-a word or two; a reply that agrees for 200 characters is not shown, and another model may answer silently.
+a word or two; a reply that agrees for `gate.restated_chars` is not shown, and another model may answer silently.
 """
 
 import re
@@ -10,24 +10,23 @@ from unicodedata import normalize
 from detector import Profile, context_sim, profile_of, score
 from detector.verdict import Verdict
 
-HEAD_CHARS = 200
-"""SPEC 3.3: the first 200 characters are enough to know a restatement by."""
 _LENGTH_RATIO = 0.6  # texts of very different length cannot be that similar
 _SAMPLES, _SAMPLE_CHARS, _LEAST_FOUND = 16, 6, 3
 _BLANKS = re.compile(r"\s+")
 
 
 class RestatedHead:
-    """Feed the text that is about to be shown; `holds` says whether it should wait."""
+    """Feed the text that is about to be shown; `holds` says whether it should wait. `head`: characters that are enough."""
 
-    def __init__(self, previous: str) -> None:
-        self._previous = _folded(previous[: 2 * HEAD_CHARS])
+    def __init__(self, previous: str, head: int) -> None:
+        self._head = head
+        self._previous = _folded(previous[: 2 * head])
         self._said = ""
         self._since: float | None = None
         self.holding = False
         self.confirmed = False
         # A short previous reply (yes, thanks) may well be said again.
-        self._over = len(self._previous) < HEAD_CHARS
+        self._over = len(self._previous) < head
 
     def holds(self, text: str, now: float) -> bool:
         """Take the next text; True: wait. `confirmed` once so much of it was said before that it is the same reply."""
@@ -35,9 +34,9 @@ class RestatedHead:
             return False
         self._said += text
         said = _folded(self._said)
-        self.holding = self._previous.startswith(said[:HEAD_CHARS])
+        self.holding = self._previous.startswith(said[: self._head])
         self._since = now if self._since is None else self._since
-        self.confirmed = self.holding and len(said) >= HEAD_CHARS
+        self.confirmed = self.holding and len(said) >= self._head
         self._over = not self.holding
         return self.holding
 

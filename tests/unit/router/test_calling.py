@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from base.faults import Fault
+from detector.profile import PROFILES, Profile
 from router.calling import differing, wants_logprobs
-from router.topology import Logprobs, Model
+from router.topology import Logprobs, Model, Topology
 from tests.support.router_world import Says, World, looped
 from upstream.call import Endpoint
 
@@ -98,3 +99,30 @@ async def test_a_reply_cut_off_by_its_limit_is_asked_again_with_a_larger_one() -
     assert response.json()["choices"][0]["message"]["content"] == '{"items": [1, 2, 3]}'
     assert asked.models.asked[1][1].body["max_tokens"] == 200
     assert "max_tokens" in asked.log.calls[0].attempts[1]["changed"]
+
+
+OWN = Profile(name="qa", trigram_repeat=0.7)
+
+
+@pytest.mark.parametrize(
+    ("route", "scene", "fields", "judged_by"),
+    [
+        pytest.param({}, None, {}, None, id="by the shape of the text"),
+        pytest.param({}, "qa", {}, OWN, id="the scene that the request names has a profile of its own"),
+        pytest.param({"profile": "verse"}, "qa", {}, OWN, id="and goes before the route's"),
+        pytest.param({"profile": "verse"}, "copywriting", {}, "verse", id="a scene without one: the route's"),
+        pytest.param({"profile": PROFILES["chat"]}, "structured", {}, "structured", id="structured by the header"),
+        pytest.param({"scene": "structured"}, None, {}, "structured", id="structured by the route"),
+        pytest.param(
+            {}, None, {"response_format": {"type": "json_object"}}, "structured", id="structured by the request"
+        ),
+    ],
+)
+async def test_a_reply_is_judged_by_the_profile_of_its_scene(
+    route: dict[str, Any], scene: str | None, fields: dict[str, Any], judged_by: str | Profile | None
+) -> None:
+    asked = World({"a": [Says(text='{"a": 1}')]}, names=("a",), spares=(), **route)
+    old = asked.deps.topology
+    asked.deps.topology = Topology(models=old.models, routes=old.routes, profiles={"qa": OWN})
+    await asked.ask(headers={"x-pointsman-scene": scene} if scene else {}, **fields)
+    assert asked.models.asked[0][1].profile == judged_by

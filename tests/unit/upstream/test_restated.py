@@ -53,13 +53,13 @@ async def test_who_wants_repetition_gets_the_last_reply_again() -> None:
 
 
 def test_the_head_waits_no_longer_than_it_agrees_or_than_time_allows() -> None:
-    head = RestatedHead(BEFORE)
+    head = RestatedHead(BEFORE, 200)
     assert [head.holds(word, at) for at, word in enumerate(islice(BEFORE.split(" "), 1))] == [True]
     assert not head.overdue(1.0, 1.5) and head.overdue(1.5, 1.5)
     assert not head.holds(" fit", 2.0), "time ran out: judged at its end only"
-    other = RestatedHead(BEFORE)
+    other = RestatedHead(BEFORE, 200)
     assert not other.holds("Well, ", 0.0) and not other.holds("to fit the wheel", 0.0)
-    short = RestatedHead("Yes.")
+    short = RestatedHead("Yes.", 200)
     assert not short.holds("Yes.", 0.0)
 
 
