@@ -79,6 +79,7 @@ def alert_of(release: GrayRelease, policy: GrayPolicy, now_s: float) -> tuple[bo
         "ratio": release.gray.repeat_ratio,
         "n": release.gray.judged,
         "k": release.gray.repeats,
+        "waits_s": policy.retry_after_s,
     }
     severity = Severity.WARN if release.stage in (GrayStage.ROLLED_BACK, GrayStage.PAUSED) else Severity.INFO
     over = not release.stage.active

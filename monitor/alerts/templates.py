@@ -128,9 +128,10 @@ def _packaged(language: str, name: str) -> str | None:
 
 
 def _harmless(value: Any) -> Any:
-    """What comes from outside can call nobody: robots read `<@user>` and `<at …>` anywhere in a text."""
+    """What comes from outside calls nobody and is no link: robots read `<@user>` and `<at …>` anywhere in a text, and a link
+    or a picture of somebody else's in an alert is what a phisher wants."""
     if isinstance(value, str) and not isinstance(value, AsIs):
-        return value.replace("<", "‹").replace(">", "›")
+        return value.replace("<", "‹").replace(">", "›").replace("](", "] (")
     return value
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from pointsman.cli.asking import TokenOption, UrlOption, asked
+from pointsman.cli.asking import TokenOption, UrlOption, asked, passed_on
 from pointsman.cli.tables import print_table
 from pointsman.cli.words import moment
 
@@ -27,7 +27,7 @@ def anomalies(
     as_json: bool = typer.Option(False, "--json", help="As JSON, moments in seconds since the epoch."),
 ) -> None:
     """Who is on the list now, and why. Exit 1: the service did not tell."""
-    if context.invoked_subcommand is not None:
+    if passed_on(context, url, token, as_json):
         return
     _show(asked("GET", url, "/admin/anomalies", token)["anomalies"], as_json, samples)
 

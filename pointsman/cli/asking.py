@@ -26,6 +26,14 @@ def tell(as_json: bool, told: Any, shown: Callable[[], object]) -> None:
         shown()
 
 
+def passed_on(context: typer.Context, url: str, token: str, as_json: bool) -> bool:
+    """Whether a command of the group follows; what was said before its name then holds for it too: `jobs --url U run NAME`."""
+    if context.invoked_subcommand is None:
+        return False
+    context.default_map = {context.invoked_subcommand: {"url": url, "token": token, "as_json": as_json}}
+    return True
+
+
 def asked(
     method: str, url: str, path: str, token: str, body: dict[str, Any] | None = None, *, language: str = ""
 ) -> dict[str, Any]:

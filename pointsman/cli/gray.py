@@ -6,7 +6,7 @@ from urllib.parse import quote
 import typer
 from rich.table import Table
 
-from pointsman.cli.asking import JsonOption, TokenOption, UrlOption, asked, tell
+from pointsman.cli.asking import JsonOption, TokenOption, UrlOption, asked, passed_on, tell
 from pointsman.cli.tables import print_table
 
 app = typer.Typer(invoke_without_command=True, help="Gray releases: list them, start and move one, read its report.")
@@ -22,7 +22,7 @@ def gray(
     as_json: bool = JsonOption,
 ) -> None:
     """List the release of each model that has or had one. Exit 1: the service did not tell."""
-    if context.invoked_subcommand is not None:
+    if passed_on(context, url, token, as_json):
         return
     releases = asked("GET", url, "/admin/gray", token)["releases"]
     tell(as_json, releases, lambda: print_table(table(releases)))

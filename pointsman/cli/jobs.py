@@ -5,7 +5,7 @@ from typing import Any
 import typer
 from rich.table import Table
 
-from pointsman.cli.asking import JsonOption, TokenOption, UrlOption, asked, tell
+from pointsman.cli.asking import JsonOption, TokenOption, UrlOption, asked, passed_on, tell
 from pointsman.cli.tables import print_table
 from pointsman.cli.words import moment
 
@@ -20,7 +20,7 @@ def jobs(
     as_json: bool = JsonOption,
 ) -> None:
     """List every job with its last and next run. Exit 1: the service did not tell."""
-    if context.invoked_subcommand is not None:
+    if passed_on(context, url, token, as_json):
         return
     rows = asked("GET", url, "/admin/jobs", token)["jobs"]
     tell(as_json, rows, lambda: print_table(table(rows)))

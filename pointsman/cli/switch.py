@@ -6,7 +6,7 @@ import typer
 from rich.table import Table
 
 from base.switch import SwitchMode
-from pointsman.cli.asking import JsonOption, TokenOption, UrlOption, asked, tell
+from pointsman.cli.asking import JsonOption, TokenOption, UrlOption, asked, passed_on, tell
 from pointsman.cli.tables import print_table
 
 app = typer.Typer(invoke_without_command=True, help="Switches over routes and the fleet: list them, set one.")
@@ -21,7 +21,7 @@ def switch(
     as_json: bool = JsonOption,
 ) -> None:
     """List the switches in force. Exit 1: the service did not tell."""
-    if context.invoked_subcommand is not None:
+    if passed_on(context, url, token, as_json):
         return
     told = asked("GET", url, "/admin/switches", token)
     tell(as_json, told["switches"], lambda: print_table(_table(told)) if told["switches"] else typer.echo(NONE))

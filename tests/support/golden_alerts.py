@@ -127,6 +127,16 @@ ALERTS: dict[str, Alert] = {
         n=300,
         k=24,
     ),
+    "gray_stopped": found(
+        AlertKind.GRAY,
+        moment=True,
+        version="v7](http://evil)",
+        share=0.25,
+        stage="stopped",
+        reason="operator",
+        level="stopped:operator",
+        waits_s=86_400.0,
+    ),
     "gray_paused": found(
         AlertKind.GRAY,
         version="v7",

@@ -5,6 +5,7 @@ POINTSMAN_UPDATE_GOLDEN=1 writes the files anew; look at the difference by eye b
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +28,10 @@ from tests.support.incidents import AT, alert, grave, incident
 
 GOLDEN = Path(__file__).parents[2] / "data" / "golden" / "alerts"
 DOSSIER = Dossier(classes={"stuck": 12, "sentence_loop": 3}, scenes={"chat": 11, "qa": 4}, sample=SAMPLE)
+
+
+OURS = frozenset({"level", "stage", "reason", "from", "markdown"})
+"""Facts that are words of closed lists, or Markdown made and escaped by ourselves."""
 
 
 def renderer(folder: Path | None = None, **policy: Any) -> Renderer:
@@ -144,6 +149,20 @@ def test_what_a_model_wrote_calls_nobody_and_marks_nothing(language: Language) -
     assert "<@all>" not in text
     (line,) = [line for line in text.splitlines() if "evil" in line]
     assert line.count("`") == 2  # as code: no link, no bold
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+@pytest.mark.parametrize("name", ALERTS)
+def test_the_only_links_of_a_message_are_our_own(name: str, language: Language) -> None:
+    evil = "![p](http://evil/p.png) [here](http://evil) a](http://evil)"
+    of = ALERTS[name]
+    facts = {key: evil if isinstance(value, str) and key not in OURS else value for key, value in of.facts.items()}
+    of = replace(of, subject=evil, model=evil if of.model else "", scene=evil, facts={**facts, "note": evil})
+    members = (incident(17, of), incident(18, replace(of, scene=evil + "2")))
+    body = body_of(Notice(group=Group(key="g"), why=Why.FIRST, at=AT, firing=members), replace(DOSSIER, sample=evil))
+    for text in (renderer().message(body, language), renderer().digest([body, body], language)):
+        links = re.findall(r"\]\((.*?)\)", re.sub(r"`[^`]*`", "", text.markdown))
+        assert [link for link in links if not link.startswith("https://ops.example")] == []
 
 
 def test_the_lines_are_those_of_the_policy_in_force() -> None:

@@ -108,6 +108,23 @@ def test_force_sends_mode_minutes_and_reason(monkeypatch: pytest.MonkeyPatch) ->
     ]
 
 
+@pytest.mark.parametrize(
+    ("group", "command", "answer"),
+    [
+        ("jobs", ("run", "hourly"), {"job": "hourly", "slot": "hand-1"}),
+        ("gray", ("stop", "a", "--reason", "a drill"), GRAY),
+    ],
+)
+def test_an_address_before_the_commands_name_is_not_forgotten(
+    monkeypatch: pytest.MonkeyPatch, group: str, command: tuple[str, ...], answer: dict[str, Any]
+) -> None:
+    code, out, calls = told(monkeypatch, answer, group, "--url", "http://ops:1", "--json", *command)
+    assert code == 0 and json.loads(out)
+    assert calls[0][1].startswith("http://ops:1/")
+    _, _, calls = told(monkeypatch, answer, group, "--url", "http://ops:1", *command, "--url", "http://other:2")
+    assert calls[0][1].startswith("http://other:2/")  # the nearer one counts
+
+
 def test_a_refusal_is_told_and_exits_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
     refusal = {"error": {"message": "healthy -> recovering is no edge"}}
     code, out, _ = told(monkeypatch, refusal, "reset", "a", "--reason", "because", "--actor", "Li", status=409)
