@@ -5,6 +5,8 @@ Out: whether the rules on lines hold anywhere.
 """
 
 import re
+from collections.abc import Iterable, Iterator
+from itertools import compress, count
 
 from detector.calls import holds_calls
 from detector.lines import Lines
@@ -18,6 +20,7 @@ _LISTED = re.compile(r"\d|^[ \t]*[-*+•·#>\"'(\[]")
 _EQUAL_LINES = 5  # known ones that six items of one kind leave, or eight of two
 _ROW = 0b1_1111_1111  # known ones in a row that a round of items leaves
 _ROUND = 16  # the longest round of items
+_LEAD = 64  # lines; the rules remember 48
 _CALLS = 3  # lines before the fourth call
 
 
@@ -29,49 +32,60 @@ def looping_lines(text: str, bare: str, items: int) -> bool:
     calls = holds_calls(text)
     if text.count("\n") < (_CALLS if calls else _EQUAL_LINES):
         return False
-    if not calls and not _come_again(_letters(bare), items):
+    if calls:
+        lines = text.split("\n")
+        return _loop(lines, range(len(lines)), items)
+    if next(_come_again(_letters(bare), items), None) is None:
         return False
-    lines = [(line, calls or _LISTED.search(line) is not None) for line in text.split("\n")]
-    if not calls and not _come_again(_letters("\n".join(line for line, listed in lines if listed)), items):
-        return False
-    rules, last = Lines(), ""
-    for line, listed in lines:
-        if not listed:
-            last = line if line.strip() else last  # of lines without number or mark in a row only the last one matters
-            continue
-        rules.take(f"{last}\n{line}" if last else line)
-        last = ""
+    listed, pieces, last = list[str](), list[str](), ""
+    for line in text.split("\n"):
+        if _LISTED.search(line):
+            listed.append(line)
+            pieces.append(f"{last}\n{line}")
+            last = ""
+        elif line.strip():
+            last = line  # of lines without number or mark in a row only the last one matters
+    return _loop(pieces, _come_again(_letters("\n".join(listed)), items), items)
+
+
+def _loop(pieces: list[str], places: Iterable[int], items: int) -> bool:
+    """Whether the rules hold at one of these places; they remember no more than LEAD lines."""
+    rules, read = Lines(), 0
+    for at in places:
+        if read < at - _LEAD:
+            rules, read = Lines(), at - _LEAD
+        rules.take("\n".join(pieces[read : at + 1]))
+        read = at + 1
         if rules.counts(items) or rules.rotates(items, final=True) or rules.calls(items):
             return True
     return False
 
 
 def _letters(text: str) -> list[bytes]:
-    """The lines that hold letters, without numbers, marks and case: items of one wording are equal then."""
+    """The lines without numbers, marks and case: items of one wording are equal then."""
     if not text.isascii():
         text = text.casefold()
         for mark in _MARKS_OF_LISTS:
             text = text.replace(mark, "")
         if any(map(str.isdecimal, beyond_ascii(text))):
             text = _DIGITS.sub("", text)
-    lines = text.encode("utf-8", "surrogatepass").translate(_LOWER, _BARE).split(b"\n")
-    return list(filter(None, lines))
+    return text.encode("utf-8", "surrogatepass").translate(_LOWER, _BARE).split(b"\n")
 
 
-def _come_again(lines: list[bytes], items: int) -> bool:
-    """Whether of lines in a row nearly all stood shortly before, as in a list that stays or comes round (Lines.rotates)."""
+def _come_again(every: list[bytes], items: int) -> Iterator[int]:
+    """Where of lines in a row nearly all stood shortly before, as in a list that stays or comes round (Lines.rotates)."""
+    lines = list(filter(None, every))  # one without letters is no item
     if len(lines) - len(set(lines)) < _EQUAL_LINES:
-        return False
+        return
     last: dict[bytes, int] = {}
-    known = 0
-    for at, line in enumerate(lines):
+    known, places = 0, compress(count(), every)
+    for at, (line, place) in enumerate(zip(lines, places, strict=False)):
         known = known << 1 & _ROW | (at - last.get(line, -_ROUND - 1) <= _ROUND)
         last[line] = at
         if known.bit_count() >= _EQUAL_LINES and (
             known == _ROW or _stay(lines[max(0, at + 1 - items) : at + 1], items)
         ):
-            return True
-    return False
+            yield place
 
 
 def _stay(lines: list[bytes], items: int) -> bool:

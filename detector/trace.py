@@ -7,8 +7,8 @@ What each rule needs at least: detector/density.py and detector/runs.py; held to
 """
 
 from dataclasses import dataclass, field
-from itertools import compress, count
-from operator import ne
+from itertools import compress
+from operator import is_not
 
 from detector.density import FEW, GOING, PLENTY, THRICE, VERBATIM
 from detector.recurrence import CAP, MEMORY, WINDOW, unit_left
@@ -19,6 +19,7 @@ Span = tuple[int, int]
 _WINDOW, _RECENT = WINDOW - 2, 48  # trigrams of the two windows that the trigram rule looks at
 _SLACK = 2  # tokens after a copy's last one by which the engine looks at the latest
 _WORDS = 48
+_ENOUGH = 18  # of 24 words: these are different enough nearly always
 _NUMBERS = 20  # in 45 words: data
 
 
@@ -34,13 +35,15 @@ class Trace:
 def said_again(words: list[str], *, statistics: bool) -> Trace:
     """Follow the trigrams of a whole text. `statistics`: whether the rules on density are on."""
     first_said: dict[tuple[str, str, str], int] = {}
-    places = list(map(first_said.setdefault, zip(words, words[1:], words[2:], strict=False), count()))
+    here = list(range(len(words) - 2))
+    # A new trigram gives back its own place, the very same number; a known one where it was said first.
+    places = list(map(first_said.setdefault, zip(words, words[1:], words[2:], strict=False), here))
     trace, spans = Trace(), list[Span]()
     last: dict[int, int] = {}  # of each trigram by its first place
     known: list[int] = []
     score, due, row, before_row, verbatim = 0.0, 0, 0, -2, 0
     thrice, thrice_due = 0.0, 0
-    for at in compress(range(len(places)), map(ne, places, count())):
+    for at in compress(here, map(is_not, places, here)):
         first = places[at]
         before = last.get(first, first)
         if before != first:
@@ -89,16 +92,13 @@ def _filled(known: list[int], share: float, window: int) -> bool:
 
 def few_words(words: list[str]) -> list[Span]:
     """Where 48 words in a row may be few different ones: they hold 24 that begin at a multiple of 24, all of few kinds."""
-    kinds = list(map(len, map(set, zip(*[iter(words)] * 24, strict=False))))
-    if not kinds or min(kinds) > FEW:
-        return []
     spans = []
-    for at, size in enumerate(kinds):
-        if size <= FEW:
+    for at in range(0, len(words) - 23, 24):
+        if len(set(words[at : at + _ENOUGH])) <= FEW and len(set(words[at : at + 24])) <= FEW:
             # Any 48 around hold 45 that begin at a multiple of 4.
-            around = (words[low : low + 45] for low in range(max(0, 24 * at - 24), 24 * at + 1, 4))
+            around = (words[low : low + 45] for low in range(max(0, at - 24), at + 1, 4))
             if any(len(each) == 45 and len(set(each)) <= FEW and _worded(each) for each in around):
-                spans.append((24 * at + 24, 24 * at + 24 + _WORDS))
+                spans.append((at + 24, at + 24 + _WORDS))
     return spans
 
 

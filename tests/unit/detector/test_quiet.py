@@ -123,6 +123,18 @@ def test_it_never_hides_what_stands_beside_a_long_word(size: int) -> None:
         agree(f"{PROSE}\n{(unit + chance.choice(['', ' ', ' - '])) * chance.randint(2, 6)}\n{PROSE[::-1]}")
 
 
+def test_it_never_hides_a_list_of_few_items() -> None:
+    chance = random.Random(9)
+    items = ["apple", "green pear", "马", "item 7", "the court, of course", "---", "é"]
+    for _ in range(400):
+        kinds = chance.sample(items, chance.randint(1, 5))
+        marks = chance.choice(["{}. ", "- ", "• ", "{}、", "", "({}) "])
+        lines = [marks.format(at) + chance.choice(kinds) for at in range(chance.randint(5, 30))]
+        if chance.random() < 0.5:
+            lines[chance.randrange(len(lines))] = "A stranger among them"
+        agree("\n".join([PROSE, *lines, chance.choice(["", PROSE])]), chance.choice([None, "list"]))
+
+
 def test_it_never_hides_what_stands_beside_a_run_of_marks() -> None:
     chance = random.Random(8)
     for _ in range(300):
