@@ -37,6 +37,15 @@ SCHEMA: dict[str, Any] = {
                 "cap_drop": STRINGS,
                 "security_opt": STRINGS,
                 "environment": {"type": "object", "additionalProperties": {"type": ["string", "number", "null"]}},
+                "env_file": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "additionalProperties": False,
+                        "required": ["path"],
+                        "properties": {"path": {"type": "string"}, "required": {"type": "boolean"}},
+                    },
+                },
                 "volumes": STRINGS,
                 "ports": STRINGS,
                 "stop_grace_period": {"type": "string", "pattern": r"^\d+[sm]$"},
@@ -87,6 +96,12 @@ def test_whoever_is_waited_for_and_mounted_exists(compose: dict[str, Any]) -> No
         assert set(service.get("depends_on", {})) <= set(compose["services"])
         named = {volume.split(":")[0] for volume in service.get("volumes", []) if not volume.startswith((".", "/"))}
         assert named <= set(compose["volumes"])
+
+
+def test_vendors_keys_reach_every_process_of_ours_and_no_store(compose: dict[str, Any]) -> None:
+    for name, service in compose["services"].items():
+        files = [file["path"] for file in service.get("env_file", [])]
+        assert files == (["pointsman.env"] if name in ("router-1", "router-2", "monitor") else [])
 
 
 def test_no_port_is_open_to_others_than_this_machine(compose: dict[str, Any]) -> None:
