@@ -36,13 +36,11 @@ from router.auth import Keys
 from router.journey import Deps
 from router.ports import Traces
 from router.rests import share as share_rests
-from router.spend import share_spend
 from store.migrate import upgrade
 from store.redis_gray import RedisGray
 from store.redis_link import RedisLink, connect
 from store.redis_nudge import Nudges
 from store.redis_rests import RedisRests
-from store.redis_spend import RedisSpend
 from store.redis_states import RedisEvidence, RedisLease, RedisProbes, RedisStates
 from store.redis_switches import RedisSwitches
 from store.redis_windows import RedisCounts
@@ -185,8 +183,6 @@ async def _assemble(settings: Settings, stack: AsyncExitStack, given: Clock | No
     )
     if settings.traces:
         deps.traces = _traces(stack)
-    spend = RedisSpend(link, clock, boot_id)
-    _background(stack, share_spend(deps.limits, spend, local), "limits")
     phrases = KeptPhrases(deps=deps, store=SqlPhrases(engine))
     with contextlib.suppress(StoreUnavailable):
         await phrases.refresh()

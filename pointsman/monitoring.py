@@ -17,6 +17,8 @@ from pointsman.admin_token import admin_hashes
 from pointsman.assemble import Service
 from pointsman.reload import Reloads
 from pointsman.serve import Door, listen, serve
+from router.spend import share_spend
+from store.redis_spend import RedisSpend
 
 HEARTBEAT_S = 5.0
 
@@ -59,6 +61,8 @@ async def doors_of(
     if role is not Role.MONITOR:
         doors.append(Door(app=service.app, socket=taken or listen(service.settings.address())))
         service.data_door = doors[0].url
+        deps, spend = service.deps, RedisSpend(service.link, service.clock, service.boot_id)
+        service.background(share_spend(deps.limits, deps.load, spend, service.clock), "limits")
     if role is Role.ROUTER:
         service.background(_follow_heartbeat(service), "monitor heartbeat")
         reloads = Reloads(service, role.value, file, os.environ)

@@ -108,7 +108,7 @@ class ModelSettings(Part):
     retry_statuses: frozenset[Annotated[int, Field(ge=400, le=499)]] = frozenset()
     """Statuses of 400..499 by which this vendor tells of its own failures: another model is asked, and they count."""
     max_concurrent: Annotated[int | None, Field(ge=1, le=100_000)] = None
-    """Attempts at once in one process; over it another candidate is asked. None: as many as come."""
+    """Attempts at once in the fleet, in equal parts; over it another candidate is asked. None: as many as come."""
     least_tokens: Annotated[int, Field(ge=0, le=64_000)] = 0
     """Tokens it needs before it says anything, for a model that reasons first: probes and suites ask for no fewer."""
     logprobs: Logprobs = Logprobs.NEVER

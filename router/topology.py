@@ -46,7 +46,7 @@ class Model:
     logprobs: Logprobs = Logprobs.NEVER
     """They multiply what a stream costs."""
     max_concurrent: int | None = None
-    """Attempts at once in one process; over it another candidate is asked. None: as many as come."""
+    """Attempts at once in the fleet, in equal parts; over it another candidate is asked. None: as many as come."""
     least_tokens: int = 0
     """A reply of fewer tokens says nothing about it: it reasons first. Probes and suites ask for no fewer."""
 
