@@ -104,7 +104,7 @@ class History(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """One line of the audit log."""
+    """One act of a person, a line of the audit log. `details` hold the values before and after, never a key."""
 
     at: float
     actor: str

@@ -18,7 +18,7 @@ from breaker.window import MinuteRow
 from console.fleet_ports import Act, AuditTrail, Known, Refusal, Share, Yard
 from router.journey import Deps
 from router.rests import Resting, RestReason
-from store.sql_admin import AdminAction, SqlAdminLog
+from store.sql_admin import SqlAdminLog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,27 +126,13 @@ class SqlAudit:
         self, *, actor: str, action: str, target: str, reason: str, details: Mapping[str, Any], role: str = "admin"
     ) -> None:
         now_s = self.clock.now_s()
-        act = AdminAction(
-            at=now_s, actor=actor, role=role, action=action, target=target, reason=reason, details=details
-        )
+        act = Act(at=now_s, actor=actor, role=role, action=action, target=target, reason=reason, details=details)
         await self.log.record(act)
 
     async def acts(
         self, *, actor: str = "", action: str = "", target: str = "", before: float | None = None, limit: int = 100
     ) -> Sequence[Act]:
-        rows = await self.log.search(actor=actor, action=action, target=target, before=before, limit=limit)
-        return [
-            Act(
-                at=row.at,
-                actor=row.actor,
-                role=row.role,
-                action=row.action,
-                target=row.target,
-                reason=row.reason,
-                details=row.details,
-            )
-            for row in rows
-        ]
+        return await self.log.search(actor=actor, action=action, target=target, before=before, limit=limit)
 
 
 def _refusal(one: Resting, others: int) -> Refusal:

@@ -1,28 +1,14 @@
 """The audit log: who did what to what, and why. Rows are added and read, never changed."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
 
 from sqlalchemy import insert, select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from console.fleet_ports import Act
 from store.documents import plain
 from store.sql_link import answered
 from store.tables import admin_action
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdminAction:
-    """One act of an operator. `details` hold the values before and after, never a key."""
-
-    at: float
-    actor: str
-    role: str
-    action: str
-    target: str
-    reason: str
-    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 class SqlAdminLog:
@@ -31,28 +17,17 @@ class SqlAdminLog:
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
 
-    async def record(self, action: AdminAction) -> None:
+    async def record(self, action: Act) -> None:
         with answered():
             async with self._engine.begin() as connection:
                 await connection.execute(insert(admin_action), plain(action))
 
-    async def actions(self, *, target: str | None = None, limit: int = 200) -> Sequence[AdminAction]:
-        """Newest first; on one target if given."""
-        query = select(*(admin_action.c[name] for name in AdminAction.__dataclass_fields__))
-        if target is not None:
-            query = query.where(admin_action.c.target == target)
-        query = query.order_by(admin_action.c.at.desc(), admin_action.c.id.desc()).limit(limit)
-        with answered():
-            async with self._engine.connect() as connection:
-                rows = (await connection.execute(query)).mappings().all()
-        return [AdminAction(**row) for row in rows]
-
     async def search(
         self, *, actor: str = "", action: str = "", target: str = "", before: float | None = None, limit: int = 100
-    ) -> Sequence[AdminAction]:
+    ) -> Sequence[Act]:
         """Newest first; by whole actor, action and target where given, and older than `before`."""
         columns = admin_action.c
-        query = select(*(columns[name] for name in AdminAction.__dataclass_fields__))
+        query = select(*(columns[name] for name in Act.__dataclass_fields__))
         for column, wanted in ((columns.actor, actor), (columns.action, action), (columns.target, target)):
             if wanted:
                 query = query.where(column == wanted)
@@ -62,4 +37,4 @@ class SqlAdminLog:
         with answered():
             async with self._engine.connect() as connection:
                 rows = (await connection.execute(query)).mappings().all()
-        return [AdminAction(**row) for row in rows]
+        return [Act(**row) for row in rows]

@@ -4,22 +4,21 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from console.access import Identity, Role
+from console.fleet_ports import Act
 from router.auth import Caller, Keys, digest
-from store.sql_admin import AdminAction, SqlAdminLog
+from store.sql_admin import SqlAdminLog
 from store.sql_admin_tokens import SqlAdminTokens
 from store.sql_keys import SqlKeys
 
 
 async def test_acts_are_listed_newest_first(engine: AsyncEngine) -> None:
     log = SqlAdminLog(engine)
-    first = AdminAction(at=1.0, actor="op", role="operator", action="force_open", target="a", reason="投诉")
-    second = AdminAction(
-        at=2.0, actor="op", role="operator", action="reset", target="b", reason="ok", details={"from": "open"}
-    )
+    first = Act(at=1.0, actor="op", role="operator", action="force_open", target="a", reason="投诉")
+    second = Act(at=2.0, actor="op", role="operator", action="reset", target="b", reason="ok", details={"from": "open"})
     await log.record(first)
     await log.record(second)
-    assert await log.actions() == [second, first]
-    assert await log.actions(target="a") == [first]
+    assert await log.search() == [second, first]
+    assert await log.search(target="a") == [first]
 
 
 async def test_a_key_lets_its_app_in_until_revoked(engine: AsyncEngine) -> None:

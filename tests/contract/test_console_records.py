@@ -4,9 +4,10 @@ from dataclasses import replace
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from console.fleet_ports import Act
 from console.record_ports import Sought
 from router.ports import CallRow, FailedReply
-from store.sql_admin import AdminAction, SqlAdminLog
+from store.sql_admin import SqlAdminLog
 from store.sql_calls import SqlCallLog
 from store.sql_console import SqlRecords
 
@@ -72,7 +73,7 @@ async def test_a_failed_reply_is_found_and_marked(engine: AsyncEngine) -> None:
 async def test_the_audit_log_is_searched_by_whole_words(engine: AsyncEngine) -> None:
     log = SqlAdminLog(engine)
     for at, actor, action in ((1.0, "Li", "force"), (2.0, "Wu", "force"), (3.0, "Li", "reset")):
-        await log.record(AdminAction(at=at, actor=actor, role="admin", action=action, target="a", reason="because"))
+        await log.record(Act(at=at, actor=actor, role="admin", action=action, target="a", reason="because"))
     assert [a.at for a in await log.search(actor="Li")] == [3.0, 1.0]
     assert [a.at for a in await log.search(action="force", before=2.0)] == [1.0]
     assert [a.at for a in await log.search(target="b")] == []
