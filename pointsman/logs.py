@@ -7,8 +7,11 @@ import sys
 from datetime import UTC, datetime
 
 
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+
+
 class JsonLines(logging.Formatter):
-    """`{"at": …, "level": …, "logger": …, "message": …}`; `error` holds a traceback."""
+    """`{"at": …, "level": …, "logger": …, "message": …}`; `error` holds a traceback, `request_id` whose fault it came to."""
 
     def format(self, record: logging.LogRecord) -> str:
         out = {
@@ -17,6 +20,8 @@ class JsonLines(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
+        if (request_id := getattr(record, "request_id", None)) is not None:
+            out["request_id"] = str(request_id)
         if record.exc_info:
             out["error"] = self.formatException(record.exc_info)
         return json.dumps(out, ensure_ascii=False)
@@ -34,6 +39,14 @@ def _drained(record: logging.LogRecord) -> bool:
         record.name, record.levelno, record.levelname = "pointsman", logging.WARNING, "WARNING"
         record.msg = "drain_s is over: %s requests that were still under way are cut off"
     return True
+
+
+def level_of(asked: str | None) -> str:
+    """The level that POINTSMAN_LOG asks for, in any case; INFO without it. Raises ValueError."""
+    level = (asked or "INFO").strip().upper()
+    if level not in LEVELS:
+        raise ValueError(f"POINTSMAN_LOG must be one of {', '.join(LEVELS).lower()}, not {asked!r}")
+    return level
 
 
 def set_up(level: str = "INFO") -> None:

@@ -137,7 +137,11 @@ def build_app(deps: Deps, *, lifespan: Any = None) -> RouterApp:
 
     @app.exception_handler(Exception)
     async def failed(request: Request, error: Exception) -> Response:
-        return _json(500, internal(id_of(request.scope)).shape())
+        request_id = id_of(request.scope)
+        log.exception(
+            "%s %s failed", request.method, request.url.path, exc_info=error, extra={"request_id": request_id}
+        )
+        return _json(500, internal(request_id).shape())
 
     @app.exception_handler(HTTPException)
     async def plain(request: Request, error: Exception) -> Response:
@@ -210,7 +214,7 @@ class ModelEndpoint:
             await send_last(send, request_id, stopping())
             raise
         except Exception:
-            log.exception("request %s failed inside the router", request_id)
+            log.exception("request %s failed inside the router", request_id, extra={"request_id": request_id})
             deps.metrics.refused.labels("internal_error").inc()
             await send_last(send, request_id, internal(request_id))
         else:
@@ -267,7 +271,7 @@ class ModelEndpoint:
             task.uncancel()
             status, journey.code = ABANDONED_STATUS, "abandoned"
         except Exception:
-            log.exception("request %s failed inside the router", journey.id)
+            log.exception("request %s failed inside the router", journey.id, extra={"request_id": journey.id})
             status, journey.code = 500, "internal_error"
             await end_failed(send, out, journey, internal(journey.id))
         finally:
@@ -310,7 +314,7 @@ def _written_down(journey: Journey, status: int) -> None:
     try:
         journey.finished(status)
     except Exception:
-        log.exception("request %s could not be written down", journey.id)
+        log.exception("request %s could not be written down", journey.id, extra={"request_id": journey.id})
 
 
 def _gauges(deps: Deps) -> None:

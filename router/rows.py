@@ -16,7 +16,7 @@ from router.tale import Tale
 from upstream.attempt import Attempt
 
 log = logging.getLogger("pointsman.router")
-_Row = TypeVar("_Row")
+_Row = TypeVar("_Row", CallRow, FailedReply)
 VERSION_CHARS = 128
 """A vendor's name for its model; more is no name."""
 
@@ -27,7 +27,7 @@ def handed_over(add: Callable[[_Row], None], row: _Row, metrics: RouterMetrics) 
         add(row)
     except Exception:
         metrics.log_failures.inc()
-        log.exception("the call log did not take a row")
+        log.exception("the call log did not take a row", extra={"request_id": row.request_id})
 
 
 def failed_reply(attempt: Attempt, *, request_id: str, at: float, model: str, scene: str, limit: int) -> FailedReply:

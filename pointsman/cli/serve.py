@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from pointsman.assemble import StartError, assembled, open_sql
 from pointsman.cli.check import DEFAULT_FILE, startable_or_exit
 from pointsman.collector import collect_seldom
-from pointsman.logs import set_up
+from pointsman.logs import level_of, set_up
 from pointsman.monitoring import Doors, Role, doors_of
 from pointsman.settings import Settings
 from pointsman.worker_metrics import share_metrics
@@ -29,7 +29,11 @@ def serve(
 ) -> None:
     """Run the service until SIGTERM or Ctrl-C; then streams may finish. SIGHUP: read the configuration again."""
     settings = startable_or_exit(config)
-    set_up(os.environ.get("POINTSMAN_LOG", "INFO"))
+    try:
+        set_up(level_of(os.environ.get("POINTSMAN_LOG")))
+    except ValueError as error:
+        typer.echo(f"pointsman serve: {error}", err=True)
+        raise typer.Exit(2) from error
     if (worker := worker_of(os.environ)) is not None:
         run_to_end(working(config, settings, worker))
     elif (count := workers or settings.workers) > 1 and role is not Role.MONITOR:
