@@ -6,7 +6,6 @@ import logging
 import sys
 from datetime import UTC, datetime
 
-
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
