@@ -186,7 +186,7 @@ class FeedbackWatch:
         since = now_s - span_s
         facts = {
             "level": "burst", "users": burst.users, "expected": burst.expected, "chance": burst.chance, "span_s": span_s,
-            "samples": await self._samples(burst.model, since, now_s + 1.0),
+            **_said(await self._samples(burst.model, since, now_s + 1.0)),
         }  # fmt: skip
         await self._desk.fire(_alert(burst.model, Severity.CRITICAL, now_s, facts))
         self._standing.add(burst.model)
@@ -211,8 +211,13 @@ def _facts(entry: Anomaly) -> dict[str, Any]:
     return {
         "level": "listed", "day": entry.day, "last_bad_day": entry.last_bad_day, "users": entry.users,
         "complaints": entry.complaints, "threshold": entry.threshold, "expected": entry.expected, "chance": entry.chance,
-        "samples": list(entry.samples),
+        **_said(entry.samples),
     }  # fmt: skip
+
+
+def _said(samples: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The samples, and of them the words that stand in the message: of the newest complaint that has any."""
+    return {"samples": list(samples), "sample": next((str(it["note"]) for it in samples if it.get("note")), "")}
 
 
 def _alert(model: str, severity: Severity, at: float, facts: Mapping[str, Any]) -> Alert:

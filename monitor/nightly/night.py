@@ -27,6 +27,7 @@ from monitor.nightly.tally import ModelTally, by_model
 from monitor.ports import AlertDesk
 
 log = logging.getLogger(__name__)
+SAMPLE_CHARS = 160
 EVIDENCE_VALID_S = 86_400.0  # BREAKER.md: the nightly L1 is valid 24 h
 
 
@@ -179,5 +180,13 @@ def alert_of(night: Night, model: str, now_s: float) -> Alert:
             "k": one.tonight.k,
             "confirmed": one.confirmed,
             "top_class": worst.loop_class if worst else "",
+            "sample": _worst_loop(night, model),
         },
     )
+
+
+def _worst_loop(night: Night, model: str) -> str:
+    """What the model's longest loop of the night says; "" where no text was kept."""
+    ill = [result for result in night.results if result.model == model and result.ill and result.reply]
+    longest = max(ill, key=lambda result: result.end - result.start, default=None)
+    return longest.reply[longest.start : longest.end][:SAMPLE_CHARS] if longest is not None else ""

@@ -107,6 +107,7 @@ async def test_five_people_list_a_model_within_minutes_with_samples_and_it_is_to
     assert "user_hash" not in entry.samples[0]
     assert world.told == [("a", True)]
     assert (world.desk.incidents[0].kind, world.desk.incidents[0].severity) == (AlertKind.COMPLAINTS, Severity.WARN)
+    assert world.desk.incidents[0].facts["sample"] == "it says it again"  # one stands in the message
 
 
 async def test_one_person_alone_lists_nobody_and_praise_counts_against_nobody(world: World) -> None:
@@ -184,6 +185,7 @@ async def test_a_burst_is_evidence_that_opens_the_model_and_is_told_as_critical(
     moved = next_snapshot(Snapshot(model="a"), Seen(evidence=found), BreakerPolicy(), world.clock.now_s())
     assert (moved.level, moved.reasons) == (Level.OPEN, (Reason.COMPLAINTS,))
     assert [(i.subject, i.severity) for i in world.desk.open] == [("a", Severity.CRITICAL)]
+    assert world.desk.open[0].facts["sample"] == "it says it again"
 
 
 async def test_a_burst_at_midnight_is_not_taken_for_over_by_the_job_that_closes_the_day(world: World) -> None:

@@ -103,6 +103,7 @@ ALERTS: dict[str, Alert] = {
         chance=0.0002,
         n=512,
         k=21,
+        sample="the same step, " * 10,
         confirmed=True,
         top_class="sentence_loop",
     ),
@@ -147,7 +148,7 @@ ALERTS: dict[str, Alert] = {
         ratio=0.0,
         n=0,
     ),
-    "complaints": found(AlertKind.COMPLAINTS, users=7, chance=0.0003, sample=SAMPLE),
+    "complaints": found(AlertKind.COMPLAINTS, users=7, expected=0.42, threshold=5, chance=0.0003, sample=SAMPLE),
     "job_missed": found(
         AlertKind.JOB_MISSED,
         "nightly",

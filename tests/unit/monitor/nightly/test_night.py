@@ -123,6 +123,7 @@ async def test_a_worse_model_is_told_to_people_and_to_the_breaker_under_one_id()
     alert = desk.fired[0]
     assert (alert.kind, alert.severity, alert.model) == (AlertKind.NIGHTLY, Severity.CRITICAL, "a")
     assert alert.facts["k"] == 60 and alert.facts["top_class"] == "phrase_loop"
+    assert "The tram stops here again." in alert.facts["sample"] and len(alert.facts["sample"]) <= 160
 
 
 async def test_a_sample_is_held_against_nothing() -> None:
