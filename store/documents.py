@@ -3,7 +3,7 @@
 Raises StoreUnavailable for a document that cannot be read: it is as good as gone, and the caller keeps what it knew.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -38,6 +38,12 @@ def understood(kind: type[T], document: bytes) -> T | None:
         return from_json(kind, document)
     except StoreUnavailable:
         return None
+
+
+def all_understood(kind: type[T], documents: Iterable[bytes | None]) -> list[T]:
+    """The records among `documents`; what is none is passed over."""
+    found = (understood(kind, document) for document in documents if document is not None)
+    return [record for record in found if record is not None]
 
 
 def plain(record: object) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from base.clock import Clock
 from console.config_ports import ProcessConfig
-from store.documents import from_json, to_json
+from store.documents import all_understood, to_json
 from store.redis_link import RedisLink
 
 SAID, ASKED = "{config}:said", "{config}:asked"
@@ -29,7 +29,7 @@ class RedisConfig:
     async def processes(self) -> Sequence[ProcessConfig]:
         """Oldest boot id first; processes silent for a minute are gone."""
         kept: dict[bytes, bytes] = await self._link.ask(lambda client: client.hgetall(SAID))
-        said = [from_json(ProcessConfig, document) for document in kept.values()]
+        said = all_understood(ProcessConfig, kept.values())
         since = self._clock.now_s() - SILENT_S
         gone = [process.boot_id for process in said if process.at < since]
         if gone:
@@ -39,7 +39,7 @@ class RedisConfig:
     async def asked(self) -> str:
         """The word of the last wish; empty: none yet."""
         word: bytes | None = await self._link.ask(lambda client: client.get(ASKED))
-        return word.decode() if word else ""
+        return word.decode(errors="replace") if word else ""
 
     async def ask_all(self) -> str:
         word = os.urandom(8).hex()

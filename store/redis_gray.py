@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from breaker.gray import SCHEMA, GrayRelease
 from breaker.gray_board import GrayStore
 from breaker.ports import StoreUnavailable
-from store.documents import from_json, to_json
+from store.documents import all_understood, to_json
 from store.redis_link import RedisLink
 
 DOCUMENT_KEPT_S = 30 * 86_400.0
@@ -24,7 +24,7 @@ class RedisGray:
             return {}
         keys = [f"{{state}}:gray:{model}" for model in models]
         documents: list[bytes | None] = await self._link.ask(lambda client: client.mget(keys))
-        found = [from_json(GrayRelease, document) for document in documents if document is not None]
+        found = all_understood(GrayRelease, documents)
         if newer := [it.model for it in found if it.schema > SCHEMA]:
             raise StoreUnavailable(f"gray releases of {', '.join(newer)} have a schema that this release cannot read")
         return {it.model: it for it in found}

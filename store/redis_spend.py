@@ -10,7 +10,7 @@ from typing import Any
 
 from base.clock import Clock
 from router.ports import SpendStore, Spent
-from store.documents import from_json, to_json
+from store.documents import to_json, understood
 from store.redis_link import RedisLink
 
 LIVE_S = 5.0
@@ -35,11 +35,9 @@ class RedisSpend:
             return {}
         keys = [_key(boot) for boot in others]
         documents: list[bytes | None] = await self._link.ask(lambda client: client.mget(keys))
-        return {
-            boot: from_json(dict[str, Spent], document)
-            for boot, document in zip(others, documents, strict=True)
-            if document is not None
-        }
+        told = {boot: document for boot, document in zip(others, documents, strict=True) if document is not None}
+        # A worker of whom nothing can be understood is one all the same: it serves clients.
+        return {boot: understood(dict[str, Spent], document) or {} for boot, document in told.items()}
 
     async def _tell(self, client: Any, document: bytes, now_s: float, ttl_ms: int) -> list[str]:
         pipe = client.pipeline(transaction=False)
@@ -48,7 +46,7 @@ class RedisSpend:
         pipe.zremrangebyscore(BOOTS, "-inf", now_s - LIVE_S)
         pipe.zrange(BOOTS, 0, -1)
         *_, boots = await pipe.execute()
-        return [boot.decode() for boot in boots]
+        return [boot.decode(errors="replace") for boot in boots]
 
 
 def _key(boot_id: str) -> str:

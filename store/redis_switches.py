@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from base.switch import Switch
-from store.documents import from_json, to_json
+from store.documents import all_understood, to_json
 from store.redis_link import RedisLink
 
 KEY = "{switch}:all"
@@ -16,9 +16,9 @@ class RedisSwitches:
         self._link = link
 
     async def load(self) -> Sequence[Switch]:
-        """All that were ever set, those that are over too."""
+        """All that were ever set, those that are over too; what is no switch sets nothing."""
         kept: dict[bytes, bytes] = await self._link.ask(lambda client: client.hgetall(KEY))
-        return sorted((from_json(Switch, document) for document in kept.values()), key=lambda switch: switch.route)
+        return sorted(all_understood(Switch, kept.values()), key=lambda switch: switch.route)
 
     async def put(self, switch: Switch) -> None:
         await self._link.ask(lambda client: client.hset(KEY, switch.route, to_json(switch)))

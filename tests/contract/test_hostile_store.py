@@ -5,14 +5,20 @@ from typing import Any
 
 import pytest
 
+from base.switch import Switch, SwitchMode
 from breaker.evidence import Evidence, EvidenceKind
 from breaker.levels import Level
 from breaker.snapshot import SCHEMA, Snapshot
 from breaker.window import Counts, FastRow, MinuteRow
 from store.documents import to_json
+from store.redis_config import SAID, RedisConfig
 from store.redis_folding import DEAD_S, WELL_S, RedisFolding
+from store.redis_gray import RedisGray
 from store.redis_link import RedisLink
+from store.redis_spend import RedisSpend
 from store.redis_states import RedisEvidence, RedisLease, RedisProbes, RedisStates
+from store.redis_switches import KEY as SWITCHES
+from store.redis_switches import RedisSwitches
 from store.redis_windows import RedisCounts, minute_key, writers_key
 from tests.support.clock import ManualClock
 
@@ -157,3 +163,26 @@ async def test_folding_passes_over_what_is_no_row(link: RedisLink, clock: Manual
     await folding.fold()
     assert folding.folded >= 1
     assert [r.counts.judged for r in await counts.minutes("a", M, M) if r.scope == ""] == [4]
+
+
+@pytest.mark.parametrize(
+    "value", ["", "{", "[]", "7", '{"route": 7}', '{"model": "a", "epoch": "x"}', DEEP], ids=range(7)
+)
+async def test_switches_processes_spending_and_gray_releases_are_read_around_what_is_none(
+    link: RedisLink, clock: ManualClock, value: str
+) -> None:
+    switches, config, gray = RedisSwitches(link), RedisConfig(link, clock), RedisGray(link)
+    now_s = clock.now_s()
+    put_out = Switch(
+        route="chat", mode=SwitchMode.PHRASE_ONLY, until=now_s + 60, actor="op", reason="drill", set_at=now_s
+    )
+    await switches.put(put_out)
+    await put(link, SWITCHES, "other", value)
+    assert await switches.load() == [put_out]
+    await put(link, SAID, "odd", value)
+    assert await config.processes() == []
+    await link.ask(lambda client: client.set("{state}:gray:a", value))
+    assert await gray.load(["a", "b"]) == {}
+    await link.ask(lambda client: client.zadd("{limits}:boots", {"odd": clock.now_s()}))
+    await link.ask(lambda client: client.set("{limits}:spend:odd", value))
+    assert await RedisSpend(link, clock, "one").exchange({}) == {"odd": {}}
