@@ -7,7 +7,7 @@ itself (measured: about 140 microseconds); everything else is FastAPI.
 import asyncio
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib.resources import files
 from typing import Any
@@ -35,7 +35,7 @@ from router.request_ids import RequestIds
 from router.serve import serve_stream, serve_whole
 from router.shadow import Shadows
 from router.sse import encode
-from router.stream_out import SseOut
+from router.stream_out import WRITE_NOW, SseOut
 from router.telling import end_failed, internal, send_answer, send_error, send_last, stopping
 from router.wire import Kind, parse_chat
 
@@ -43,6 +43,7 @@ log = logging.getLogger("pointsman.router")
 OPENAPI = files("router").joinpath("openapi.json").read_bytes()
 """Written by hand: the model endpoints stand before FastAPI, which could describe only the others."""
 PLAIN_METRICS = "text/plain; version=0.0.4; charset=utf-8"
+_NO_EXTENSIONS: dict[str, Any] = {}
 PATHS = {f"/v1{kind.value}": kind for kind in Kind}
 
 
@@ -218,7 +219,8 @@ class ModelEndpoint:
             deps.metrics.refused.labels("internal_error").inc()
             await send_last(send, request_id, internal(request_id))
         else:
-            await self._serve(*journey, receive, send)
+            write = scope.get("extensions", _NO_EXTENSIONS).get(WRITE_NOW, _NO_EXTENSIONS).get("write")
+            await self._serve(*journey, receive, send, write)
 
     async def _admitted(
         self, scope: Scope, headers: Mapping[str, str], receive: Receive, request_id: str
@@ -240,7 +242,14 @@ class ModelEndpoint:
         journey = Journey(deps, request, caller, route, request_id)
         return journey, deps.limits.admit(caller, len(raw), deps.clock.monotonic_s())
 
-    async def _serve(self, journey: Journey, admission: Admission | None, receive: Receive, send: Send) -> None:
+    async def _serve(
+        self,
+        journey: Journey,
+        admission: Admission | None,
+        receive: Receive,
+        send: Send,
+        write: Callable[[bytes], bool] | None,
+    ) -> None:
         """Serve while watching the client: when it hangs up, this task is cancelled and the upstream with it."""
         task = asyncio.current_task()
         assert task is not None
@@ -254,7 +263,7 @@ class ModelEndpoint:
         leaving = Leaving(receive, left)
         if admission is not None:
             send = _with_headers(send, admission.headers())
-        out = SseOut(send, self._deps)
+        out = SseOut(send, self._deps, write)
         status = 200
         try:
             answer = await (serve_stream(journey, out) if journey.request.stream else serve_whole(journey))

@@ -30,9 +30,8 @@ class Out(Protocol):
 
     async def event(self, data: bytes) -> None: ...
 
-    @property
-    def free(self) -> bool:
-        """Whether `events` would write now: not while the client is slower than what was written."""
+    free: bool
+    """Whether `events` would write now: not while the client is slower than what was written."""
 
     def events(self, found: list[bytes]) -> None:
         """Write without waiting; what the client cannot take yet holds up the next `event`."""
@@ -188,18 +187,17 @@ class StreamRun:
         self._note_text(first)
         await self._out.event(first.data)
 
-    @property
-    def free(self) -> bool:
-        return self._out.free
-
     def take(self, ready: deque[Piece]) -> None:
         """What `_relay` does with pieces of a reply that is being shown, up to the first that belongs to its end."""
-        if self._tail:
+        if self._tail or not self._out.free:
             return
         found = []
         while ready and not ready[0].finish_reason:
             piece = ready.popleft()
-            self._note_text(piece)
+            if piece.text:
+                self._sent.append(piece.text)
+            if piece.tools:
+                self._tools_sent = True
             found.append(piece.data)
         if found:
             self._out.events(found)

@@ -22,6 +22,10 @@ HIGH_WATER_BYTES = 512 * 1024
 _BODILESS = frozenset({204, 304})
 
 
+def _nowhere(body: bytes) -> None:
+    """A body that nobody asked for."""
+
+
 class Answer(httpx.AsyncByteStream):
     """One answer: filled by the connection, read once by whoever asked. Ends with StopAsyncIteration or httpx's error."""
 
@@ -34,7 +38,8 @@ class Answer(httpx.AsyncByteStream):
         self.touched = False
         self._connection = connection
         self._loop = asyncio.get_running_loop()
-        self._parts: list[bytes] = []
+        self.parts_came: list[bytes] = []
+        """Of the body, not yet read: the parser appends to it."""
         self._size = 0
         self._error: Exception | None = None
         self._waiter: asyncio.Future[None] | None = None
@@ -68,7 +73,7 @@ class Answer(httpx.AsyncByteStream):
         return self
 
     async def __anext__(self) -> bytes:
-        while not self._parts:
+        while not self.parts_came:
             if self.ended:
                 raise StopAsyncIteration
             if self._error is not None:
@@ -90,37 +95,42 @@ class Answer(httpx.AsyncByteStream):
             self._connection.abort()
 
     def _gathered(self) -> bytes:
-        data = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
-        self._parts.clear()
+        parts = self.parts_came
+        data = parts[0] if len(parts) == 1 else b"".join(parts)
+        parts.clear()
         if self._size >= HIGH_WATER_BYTES:
             self._connection.resume()
         self._size = 0
         return data
 
-    def push(self, data: bytes) -> None:
-        self._parts.append(data)
-        before, self._size = self._size, self._size + len(data)
-        if before < HIGH_WATER_BYTES <= self._size:
-            self._connection.pause()
-
     def end(self) -> None:
         self.ended = True
+        # Whatever a peer says after its end goes nowhere: the parser still holds the list it was given.
+        self.parts_came = self.parts_came.copy()
 
     def fail(self, error: Exception) -> None:
         if not self.ended and self._error is None:
             self._error = error
             self.wake()
 
-    def wake(self) -> None:
-        waiter = self._waiter
-        if waiter is None or waiter.done():
-            return
-        if self._take is not None and self._parts and not self.ended and self._error is None:
-            left = self._take(self._gathered())
+    def came(self, size: int) -> None:
+        """A read of `size` bytes was parsed: hand on what it held of the body."""
+        waiter, take, parts = self._waiter, self._take, self.parts_came
+        if take is not None and waiter is not None and parts and not (self.ended or self._error or waiter.done()):
+            # As nearly every event of a stream comes and goes: whoever waits is not woken for it.
+            left = take(parts.pop() if len(parts) == 1 else self._gathered())
             if left is None:
                 return
-            self.push(left)
-        waiter.set_result(None)
+            parts.append(left)
+        before, self._size = self._size, self._size + size
+        if before < HIGH_WATER_BYTES <= self._size and not self.ended:
+            self._connection.pause()
+        self.wake()
+
+    def wake(self) -> None:
+        waiter = self._waiter
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
 
 
 class Connection(asyncio.Protocol):
@@ -130,6 +140,8 @@ class Connection(asyncio.Protocol):
         self.idle_since = 0.0
         self._free = free
         self._lost = lost
+        self.on_body: Callable[[bytes], None] = _nowhere
+        """Of the parser of the answer that runs: straight into the answer, without a call of ours for each chunk."""
         self._answer: Answer | None = None
         self._transport: asyncio.Transport | None = None
         self._parser = httptools.HttpResponseParser(self)
@@ -143,9 +155,10 @@ class Connection(asyncio.Protocol):
     def ask(self, data: bytes) -> Answer:
         """Send one whole request."""
         assert self._transport is not None and self._answer is None
-        self._parser = httptools.HttpResponseParser(self)
         self._head_bytes, self._framed = 0, False
         self._answer = answer = Answer(self)
+        self.on_body = answer.parts_came.append
+        self._parser = httptools.HttpResponseParser(self)
         self._transport.write(data)
         return answer
 
@@ -189,7 +202,7 @@ class Connection(asyncio.Protocol):
         else:
             if not answer.status and self._head_bytes > MAX_HEAD_BYTES:
                 self._broken(answer, "headers too large")
-        answer.wake()
+        answer.came(len(data))
 
     def eof_received(self) -> None:
         answer = self._answer
@@ -229,10 +242,6 @@ class Connection(asyncio.Protocol):
         names = answer.named = {name.lower(): value for name, value in answer.headers}
         self._framed = status in _BODILESS or b"content-length" in names or b"transfer-encoding" in names
         answer.status = status
-
-    def on_body(self, body: bytes) -> None:
-        if self._answer is not None:
-            self._answer.push(body)
 
     def on_message_complete(self) -> None:
         answer = self._answer

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from base.faults import Fault
 from detector import GateMode, GatePolicy
 from detector.verdict import LoopClass, Verdict
+from upstream.alike import Mould
 from upstream.attempt import Piece, Usage
 from upstream.call import Call
 from upstream.channels import Channels
@@ -60,6 +61,9 @@ class Gated:
         self._muted = False
         self._tools: ToolArguments | None = None
         self._refused = False
+        self._mould = Mould()
+        self._read_all = call.strip_logprobs or self._odds is not None
+        """More of each event is wanted than its text."""
 
     @property
     def holding(self) -> bool:
@@ -109,11 +113,30 @@ class Gated:
         self._sort(piece)
         if piece.tools:
             self._arguments(delta)
+        elif piece.text and self.opened and self._says_no_more(piece, delta):
+            self._mould.press(data, piece.text)
         if choice.finish_reason is not None and self.finish_reason is None:
             self.finish(choice.finish_reason)
         spoke = bool(piece.text or piece.reasoning or piece.tools)
         self._spoke = self._spoke or spoke
         return spoke
+
+    def take_alike(self, data: bytes, now: float) -> bool | None:
+        """`take` an event that is like the one before it in all but its text, as nearly all are.
+
+        True: its piece is in `ready`; False: its text is for the gate to decide; None: nothing was taken, it has to be read.
+        """
+        text = self._mould.text(data)
+        if not text or self.channels.held.queue or self.finish_reason is not None:
+            return None
+        piece = Piece(data=data, text=text)
+        if self.channels.passes(text, now):
+            self.ready.append(piece)
+            return True
+        self.channels.held.add(piece)
+        self.channels.settle()
+        self.hand_on()
+        return False
 
     def tick(self, now: float) -> None:
         """Time went by without an event."""
@@ -152,6 +175,11 @@ class Gated:
             self._pass(piece)
         if self.finish_reason is not None and not self._withheld():
             self._begin()
+
+    def _says_no_more(self, piece: Piece, delta: Delta) -> bool:
+        """Whether text is all that is to be had of an event."""
+        more = self._read_all or self._parter is not None or delta.refusal
+        return not (more or piece.reasoning or piece.usage or piece.finish_reason is not None)
 
     def _sort(self, piece: Piece) -> None:
         """To its gate; until the reply's first word, content goes first to whoever knows thoughts from text."""

@@ -45,17 +45,18 @@ class Held:
     """Add events, clear text per channel, take pieces."""
 
     def __init__(self) -> None:
-        self._queue: deque[_Entry] = deque()
+        self.queue: deque[_Entry] = deque()
+        """What waits. Who asks at every event whether anything does looks here: `bool` is a call."""
         self._envelope = b"{}"
 
     def __bool__(self) -> bool:
-        return bool(self._queue)
+        return bool(self.queue)
 
     def add(self, piece: Piece, inline: str = "") -> None:
         """Queue one event; its `text`, its `reasoning` and its `inline` reasoning wait to be cleared."""
         if piece.text or piece.reasoning or inline:
             self._envelope = piece.data
-        self._queue.append(
+        self.queue.append(
             _Entry(
                 piece.data,
                 piece.text,
@@ -70,7 +71,7 @@ class Held:
     def clear(self, channel: int, text: str) -> None:
         """The gate says `text` of `channel` may go: matched against what waits, front first."""
         last = None
-        for entry in self._queue:
+        for entry in self.queue:
             waits = entry.waiting[channel]
             if waits:
                 last = entry
@@ -94,32 +95,32 @@ class Held:
     def _after_a_gap(self, channel: int, text: str, last: _Entry | None) -> None:
         """Text was dropped in between (a loop that recovered): what waits is gone, and `text` rides on the newest event."""
         carrier = last
-        for entry in self._queue:
+        for entry in self.queue:
             if entry.waiting[channel]:
                 carrier = entry
         self.drop(channel)
-        if carrier is None and self._queue:
-            carrier = self._queue[-1]
+        if carrier is None and self.queue:
+            carrier = self.queue[-1]
         if carrier is None:
             carrier = _Entry(_bare(self._envelope))
-            self._queue.append(carrier)
+            self.queue.append(carrier)
         carrier.cleared[channel] += text
 
     def clear_all(self, channel: int) -> None:
         """Nothing is judged any more: all that waits in `channel` may go."""
-        for entry in self._queue:
+        for entry in self.queue:
             entry.cleared[channel] += entry.waiting[channel]
             entry.waiting[channel] = ""
 
     def drop(self, channel: int) -> None:
         """What waits in `channel` will never be sent."""
-        for entry in self._queue:
+        for entry in self.queue:
             entry.waiting[channel] = ""
 
     def take(self) -> list[Piece]:
         """The pieces at the front that wait for nothing more."""
         out = []
-        queue = self._queue
+        queue = self.queue
         while queue and not any(queue[0].waiting):
             if (piece := _piece(queue.popleft())) is not None:
                 out.append(piece)

@@ -113,7 +113,8 @@ class Reading:
         self._limits = limits
         self._clock = clock
         self._parts: AsyncIterator[bytes] | None = None
-        self._task: asyncio.Task[bytes | None] | None = None
+        self.task: asyncio.Task[bytes | None] | None = None
+        """The next read, where it is a task of its own."""
 
     async def open(self) -> Reply:
         limits = self._limits
@@ -130,11 +131,6 @@ class Reading:
         self._parts = reply.parts()
         return reply
 
-    @property
-    def apart(self) -> bool:
-        """The next read is a task of its own."""
-        return self._task is not None
-
     def tap(self, take: Callable[[bytes], bytes | None]) -> None:
         """See upstream/peer.py; once open."""
         if self.reply is not None:
@@ -142,18 +138,18 @@ class Reading:
 
     async def next(self, *, holding: bool) -> bytes | None:
         """The next bytes; None at the end; TICK when a gate that holds text wants to be asked. Raises TimedOut."""
-        if not holding and self._task is None:
+        if not holding and self.task is None:
             return await self._part()
         # A read that is cancelled kills the body's generator, so while a gate holds the read is a task of its own
         # that outlives the tick.
         assert self._parts is not None
         left = self._limits.left_s()
-        if self._task is None:
-            self._task = asyncio.ensure_future(self._one())
+        if self.task is None:
+            self.task = asyncio.ensure_future(self._one())
         wait = min(left, TICK_S) if holding else left
-        done, _ = await asyncio.wait({self._task}, timeout=self._clock.real_s(wait))
+        done, _ = await asyncio.wait({self.task}, timeout=self._clock.real_s(wait))
         if done:
-            task, self._task = self._task, None
+            task, self.task = self.task, None
             return task.result()
         if wait >= left:
             raise self._limits.timed_out()
@@ -162,7 +158,7 @@ class Reading:
     async def close(self, *, whole: bool) -> None:
         """Let the upstream go: kept for the next call when its reply is complete (`whole`), else closed."""
         self._limits.close()
-        task, self._task = self._task, None
+        task, self.task = self.task, None
         try:
             if task is not None:
                 await end((task,))

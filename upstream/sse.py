@@ -45,6 +45,12 @@ class SseSplitter:
             whole = whole.removeprefix(b"\xef\xbb\xbf")
         return [found for block in whole.split(b"\n\n") if (found := event_data(block)) is not None]
 
+    def single(self, data: bytes) -> bytes | None:
+        """The data of a read that is one whole event in one line, as nearly always; None: nothing was taken, `feed` it."""
+        if self._rest or self._cr or not self._begun or not data.startswith(b"data: ") or not data.endswith(b"\n\n"):
+            return None
+        return None if data.find(b"\n") != len(data) - 2 or b"\r" in data else data[6:-2]
+
     def finish(self) -> list[bytes]:
         """What a peer left without its closing blank line: some end the stream right after `data: [DONE]`."""
         tail = bytes(self._rest).strip(b"\n")

@@ -26,12 +26,8 @@ MAX_ERROR_BYTES = 64 * 1024
 class Sink(Protocol):
     """Who takes pieces without waiting."""
 
-    @property
-    def free(self) -> bool:
-        """Whether it would take any now."""
-
     def take(self, ready: deque[Piece]) -> None:
-        """Take pieces from the left as long as they need nothing but to be sent."""
+        """Take pieces from the left as long as they need nothing but to be sent, and can be sent now."""
 
 
 class ReplyStream:
@@ -123,13 +119,18 @@ class ReplyStream:
     def _tapped(self, data: bytes) -> bytes | None:
         """A read while the iteration waits for it: None when that may go on waiting, else what it is woken with."""
         sink, gated, ready = self._sink, self._gated, self._ready
-        if sink is None or ready or self._reading.apart or self.attempt is not None or not sink.free:
+        if sink is None or ready or self._reading.task is not None or self.attempt is not None:
             return data
         now = self._clock.monotonic_s()
+        event = self._splitter.single(data)
         try:
-            if not self._take(self._splitter.feed(data), now):
-                self._limits.check(now)
-            gated.hand_on()
+            passed = gated.take_alike(event, now) if event is not None else None
+            if passed is not None:
+                self._limits.heard(now)
+            else:
+                if not self._take(self._splitter.feed(data), now):
+                    self._limits.check(now)
+                gated.hand_on()
         except Exception as error:
             self._stumbled = error  # told where the reply is read, as any other
             return b""
@@ -139,6 +140,8 @@ class ReplyStream:
         except Exception as error:
             self._not_taken = error  # not the model's
             return b""
+        if passed and not ready:
+            return None
         asleep = not (ready or self._done or gated.holding or gated.channels.stopped)
         return None if asleep else b""
 

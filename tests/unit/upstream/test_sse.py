@@ -50,3 +50,27 @@ def test_an_event_without_end_is_refused_before_it_fills_memory() -> None:
     with pytest.raises(Garbled):
         for _ in range(100):
             splitter.feed(b"x" * 100)
+
+
+@pytest.mark.parametrize("sent", [b"data: a\n\n", b"data: {}\n\n"])
+def test_a_read_that_is_one_event_is_known_without_looking_further(sent: bytes) -> None:
+    splitter = SseSplitter()
+    assert splitter.feed(b"data: begun\n\n") == [b"begun"]
+    assert splitter.single(sent) == sent[6:-2]
+    assert splitter.feed(b"data: next\n\n") == [b"next"]
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [b"data: a", b"data: a\n", b"data: a\ndata: b\n\n", b"data: a\n\ndata: b\n\n", b"data:a\n\n", b": a\n\n", b"data: a\r\n\n", b""],
+)  # fmt: skip
+def test_any_other_read_is_not_taken(sent: bytes) -> None:
+    splitter = SseSplitter()
+    splitter.feed(b"data: begun\n\n")
+    assert splitter.single(sent) is None
+    splitter.feed(b"data: ha")
+    assert splitter.single(b"data: a\n\n") is None, "the rest of another event waits"
+
+
+def test_the_first_read_may_begin_with_a_byte_order_mark_and_is_never_single() -> None:
+    assert SseSplitter().single(b"data: a\n\n") is None

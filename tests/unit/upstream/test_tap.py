@@ -76,7 +76,7 @@ class Reader:
         self.got: list[Piece] = []
 
     def take(self, ready: deque[Piece]) -> None:
-        while ready and not ready[0].finish_reason:
+        while self.free and ready and not ready[0].finish_reason:
             self.got.append(ready.popleft())
 
     async def read(self, reply: Tapped, gate: GatePolicy | None, *, tap: bool) -> Attempt:
