@@ -152,7 +152,8 @@ class ReplyStream:
             if event == b"[DONE]":
                 self._done = True
                 return True
-            heard = self._gated.take(event, now) or heard
+            alike = self._gated.take_alike(event, now)
+            heard = alike is not None or self._gated.take(event, now) or heard
         if heard:
             self._limits.heard(now)
             if self._first_text_s is None:
