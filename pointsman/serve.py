@@ -9,10 +9,11 @@ import signal
 import socket
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import uvicorn
 
+from pointsman.accepting import Acceptor, Client
 from pointsman.assemble import Service, StartError
 from pointsman.settings import Settings
 from pointsman.wire_limits import limited
@@ -44,6 +45,23 @@ class QuietServer(uvicorn.Server):
         yield
 
 
+class DoorServer(QuietServer):
+    """Takes connections by an acceptor of ours (accepting.py) instead of the loop's own."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await self.lifespan.startup()
+
+        def client() -> Client:
+            made: Any = self.config.http_protocol_class
+            return cast(Client, made(config=self.config, server_state=self.server_state, app_state=self.lifespan.state))
+
+        acceptors = [Acceptor(door, client) for door in sockets or []]
+        for acceptor in acceptors:
+            acceptor.start()
+        self.servers = cast("list[asyncio.base_events.Server]", acceptors)
+        self.started = True
+
+
 def listen(address: tuple[str, int]) -> socket.socket:
     """A socket that takes connections: they wait until `serve` answers them. Raises StartError, which names the address."""
     host, port = address
@@ -67,7 +85,7 @@ async def serve(
 ) -> None:
     """Serve until a signal comes or `stop` is set, then drain; `on_hangup` is run at each SIGHUP."""
     stop = stop or asyncio.Event()
-    servers = [QuietServer(_config(door, service.settings)) for door in doors]
+    servers = [DoorServer(_config(door, service.settings)) for door in doors]
     with _signals(stop, servers), _hangups(on_hangup):
         running = [
             asyncio.create_task(server.serve(sockets=[door.socket]), name=door.url)
