@@ -17,6 +17,11 @@ class Clock(Protocol):
     def real_s(self, seconds: float) -> float: ...
 
 
+async def turn() -> None:
+    """Let everybody else on the loop have one turn."""
+    await asyncio.sleep(0)
+
+
 class SystemClock:
     """The machine's clock, `scale` times as fast.
 

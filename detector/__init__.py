@@ -28,7 +28,7 @@ from detector.probability import (
     with_finding,
 )
 from detector.profile import PROFILES, Profile, profile_of
-from detector.score import score
+from detector.score import score, scoring
 from detector.stream import Counters, StreamGate, clean
 from detector.structured import Parsed, Reason, Step, parse_structured
 from detector.verdict import CLEAN, REPETITION_CLASSES, GateState, Health, LoopClass, Metrics, Release, Rule, Verdict
@@ -80,6 +80,7 @@ __all__ = [
     "read_logprobs",
     "score",
     "score_logprobs",
+    "scoring",
     "trigram_repeat",
     "with_finding",
 ]

@@ -41,23 +41,32 @@ class Quiet:
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
+        self.loud = False
+
+    def prepared(self) -> Iterator[None]:
+        """To be gone through before all else: looks at the whole text, in parts between which others may be served."""
+        watch = self._watch
         text, profile = watch.buf, watch.profile
         self._plain = plain = text if text.isascii() else unquoted(text, "\0")  # no blank: it would make a list mark
         watch.follow_lines = self.loud = watch.follow_lines and looping_lines(text, plain, profile.list_items)
         if self.loud:
             return
+        yield
         others = beyond_ascii(plain)
         self._cjk = any(map(CJK.match, others))
         self._spaced = blanked(plain, others)
         self._words = words = (
             tokens(LIST_MARK.sub("\n", f"\n{text}")) if self._spaced is None else words_of(self._spaced, cjk=self._cjk)
         )
+        yield
         self._trace = trace = said_again(words, statistics=profile.statistics)
+        yield
         spans, self._cut = _long_words(words)
         vocabulary = profile.statistics and profile.char_rule
         spans += trace.spans
         spans += few_words(words) if vocabulary else ()
         self._by_words = _merged(spans)
+        yield
         self._by_chars = _merged([*self._runs_of_marks(), *(self._poor() if vocabulary else ())])
         self._per_word = len(text) / max(1, len(words))
 

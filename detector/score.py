@@ -4,8 +4,9 @@ In:  text, the previous reply of the conversation, a profile's name.
 Out: Verdict; offsets in code points of the text.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import replace
+from typing import TypeVar
 
 from detector.aftermath import fresh_from, loop_trigrams
 from detector.finding import Finding, copies
@@ -16,6 +17,7 @@ from detector.quiet import Quiet
 from detector.verdict import Health, LoopClass, Metrics, Rule, Verdict
 from detector.watch import STEP, Watch
 
+_Result = TypeVar("_Result")
 SCAN_CHARS = 200_000
 """Longer texts are judged at their tail (SPEC 2.5); a stream is judged all along, since each part was its tail once."""
 
@@ -36,18 +38,62 @@ def score(
     Of a text longer than SCAN_CHARS only the tail is judged. Raises ValueError for an unknown profile, nothing else.
     """
     began = timer() if timer else 0.0
-    rules = profile_of(profile, repetition_allowed=repetition_allowed)
-    low = max(0, len(text) - SCAN_CHARS)
-    verdict = _judged(text[low:], rules, None if repetition_allowed else previous)
-    if low and verdict.degenerate:
-        onset = None if verdict.onset is None else verdict.onset + low
-        verdict = replace(verdict, start=verdict.start + low, end=verdict.end + low, onset=onset)
+    verdict = at_once(_scoring(text, previous, profile, repetition_allowed))
     return replace(verdict, cost_us=(timer() - began) * 1e6) if timer else verdict
 
 
-def _judged(text: str, rules: Profile, previous: str | None) -> Verdict:
+def scoring(
+    text: str,
+    *,
+    previous: str | None = None,
+    profile: str | Profile | None = None,
+    repetition_allowed: bool = False,
+    timer: Callable[[], float] | None = None,
+) -> Generator[None, None, Verdict]:
+    """`score` in short steps, most far below a millisecond; the last one returns the verdict. `timer`: the steps alone count.
+
+    A text of 64 KB takes tens of milliseconds, in which an event loop would serve nobody else.
+    """
+    steps = _scoring(text, previous, profile, repetition_allowed)
+    if timer is None:
+        return (yield from steps)
+    spent_s = 0.0
+    while True:
+        began = timer()
+        try:
+            next(steps)
+        except StopIteration as done:
+            verdict: Verdict = done.value
+            return replace(verdict, cost_us=(spent_s + timer() - began) * 1e6)
+        spent_s += timer() - began
+        yield
+
+
+def _scoring(
+    text: str, previous: str | None, profile: str | Profile | None, repetition_allowed: bool
+) -> Generator[None, None, Verdict]:
+    rules = profile_of(profile, repetition_allowed=repetition_allowed)
+    low = max(0, len(text) - SCAN_CHARS)
+    verdict = yield from _judging(text[low:], rules, None if repetition_allowed else previous)
+    if low and verdict.degenerate:
+        onset = None if verdict.onset is None else verdict.onset + low
+        verdict = replace(verdict, start=verdict.start + low, end=verdict.end + low, onset=onset)
+    return verdict
+
+
+def at_once(steps: Generator[None, None, _Result]) -> _Result:
+    """What `steps` come to."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            result: _Result = done.value
+            return result
+
+
+def _judging(text: str, rules: Profile, previous: str | None) -> Generator[None, None, Verdict]:
     watch = Watch(rules)
-    found = scan(watch, text, skip=not rules.stricter)
+    found = yield from scanning(watch, text, skip=not rules.stricter)
     if found is not None:
         return verdict_of(found, end_of(found, text), watch, rules, text[max(0, found.seen - 4800) : found.seen])
     metrics = Metrics(trigram_repeat=watch.metric(), cycle_count=watch.cycles)
@@ -57,17 +103,26 @@ def _judged(text: str, rules: Profile, previous: str | None) -> Verdict:
 
 def scan(watch: Watch, text: str, *, skip: bool = True) -> Finding | None:
     """Run the engine over a whole text; the first finding, or None. `skip`: pass over what is surely clean."""
+    return at_once(scanning(watch, text, skip=skip))
+
+
+def scanning(watch: Watch, text: str, *, skip: bool) -> Generator[None, None, Finding | None]:
+    """`scan` in steps."""
     size = len(text)
     last = size - size % STEP
     watch.push(text)
     quiet = Quiet(watch) if skip else None
+    if quiet is not None:
+        yield from quiet.prepared()
     passing = quiet is not None and not quiet.loud
     for at in quiet.checks(last) if quiet and passing else range(STEP, last + 1, STEP):
         found = watch.check(at)
         if found is not None:
             return found
+        yield
     if quiet and passing:
         quiet.close(last)
+        yield
     return watch.check(size, final=True) if size else None
 
 

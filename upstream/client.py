@@ -6,11 +6,12 @@ raises only CancelledError.
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 import httpx
 import msgspec
 
-from base.clock import Clock
+from base.clock import Clock, turn
 from base.faults import Fault
 from detector import GateMode, GatePolicy
 from upstream.attempt import Attempt
@@ -19,7 +20,10 @@ from upstream.errors import CAUGHT, TimedOut, UpstreamError, mapped
 from upstream.peer import Peer, Reply, StockPeer, address_of
 from upstream.stream import ReplyStream
 from upstream.transport import FastTransport
-from upstream.whole import judged
+from upstream.whole import Steps, judging
+
+SLICE_S = 0.002
+"""Real seconds that one reply is judged at a stretch; then everybody else on the loop has a turn."""
 
 
 class Upstream:
@@ -52,7 +56,8 @@ class Upstream:
                     body = await reply.read()
                 finally:
                     await reply.aclose()
-            fields = judged(call, status, reply.header("retry-after"), body, self._gate, clock.monotonic_s)
+            steps = judging(call, status, reply.header("retry-after"), body, self._gate, clock.monotonic_s)
+            fields = await _in_turns(steps)
         except UpstreamError as error:
             failed: UpstreamError = error
         except TimeoutError:
@@ -97,3 +102,17 @@ class Upstream:
             body["stream"] = call.stream
         address = address_of(endpoint.base_url + call.path, endpoint.api_key)
         return await self._peer.post(address, msgspec.json.encode(body), self._clock.real_s(timeouts.connect_s))
+
+
+async def _in_turns(steps: Steps) -> dict[str, Any]:
+    loop = asyncio.get_running_loop()
+    until = loop.time() + SLICE_S
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            fields: dict[str, Any] = done.value
+            return fields
+        if loop.time() >= until:
+            await turn()
+            until = loop.time() + SLICE_S

@@ -4,13 +4,13 @@ Pure: bytes of a body in, the fields of an Attempt out. Raises UpstreamError for
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 import msgspec
 
 from base.faults import Fault
-from detector import GateMode, GatePolicy, StreamGate, score, score_logprobs, with_finding
+from detector import GateMode, GatePolicy, StreamGate, score_logprobs, scoring, with_finding
 from detector.verdict import CLEAN, GateState, LoopClass, Verdict
 from upstream.attempt import Usage
 from upstream.call import Call
@@ -24,12 +24,13 @@ from upstream.tool_arguments import ToolArguments
 log = logging.getLogger("pointsman.upstream")
 Timer = Callable[[], float]
 JUDGED_PATHS = frozenset({"/chat/completions", "/completions"})
+Steps = Generator[None, None, dict[str, Any]]
 
 
-def judged(
+def judging(
     call: Call, status: int, retry_after: str, body: bytes, gate: GatePolicy, timer: Timer | None = None
-) -> dict[str, Any]:
-    """The fields of an Attempt that a whole reply decides; `timer` gives seconds. Raises UpstreamError."""
+) -> Steps:
+    """The fields of an Attempt that a whole reply decides, in short steps; `timer` gives seconds. Raises UpstreamError."""
     if not 200 <= status < 300:
         raise refusal(status, decoded_or_none(body), retry_after or None)
     try:
@@ -50,7 +51,8 @@ def judged(
     }
     if call.path not in JUDGED_PATHS:
         return found
-    return found | _judged_choice(call, event.choices[0] if event.choices else Choice(), body, gate, timer)
+    choice = event.choices[0] if event.choices else Choice()
+    return found | (yield from _judging_choice(call, choice, body, gate, timer))
 
 
 def decoded_or_none(body: bytes) -> Any:
@@ -60,13 +62,13 @@ def decoded_or_none(body: bytes) -> Any:
         return None
 
 
-def _judged_choice(call: Call, choice: Choice, body: bytes, gate: GatePolicy, timer: Timer | None) -> dict[str, Any]:
+def _judging_choice(call: Call, choice: Choice, body: bytes, gate: GatePolicy, timer: Timer | None) -> Steps:
     message = choice.message or Delta()
     said = choice.text if choice.text is not None else text_of(message.content)
     head, thought, raw = split_inline(said)
     reasoning = text_of(message.reasoning_content) or text_of(message.reasoning) or thought
     finish = choice.finish_reason
-    verdict, errors = _safe_verdict(call, choice, raw, reasoning, timer)
+    verdict, errors = yield from _safe_verdict(call, choice, raw, reasoning, timer)
     text, recoveries = raw, 0
     if raw and verdict.degenerate and verdict.unit and verdict.loop_class is not LoopClass.RESTATEMENT:
         text, recoveries = cleaned(raw, call, gate)
@@ -103,23 +105,29 @@ def _judged_choice(call: Call, choice: Choice, body: bytes, gate: GatePolicy, ti
     }
 
 
-def _safe_verdict(call: Call, choice: Choice, raw: str, reasoning: str, timer: Timer | None) -> tuple[Verdict, int]:
+def _safe_verdict(
+    call: Call, choice: Choice, raw: str, reasoning: str, timer: Timer | None
+) -> Generator[None, None, tuple[Verdict, int]]:
     """The verdict, and how often the detector failed at it: whatever it stumbles over, no reply is lost to it (SPEC 2.5)."""
     try:
-        return _verdict(call, choice, raw, reasoning, timer), 0
+        return (yield from _verdict(call, choice, raw, reasoning, timer)), 0
     except Exception:
         log.exception("the detector failed on a whole reply")
         return CLEAN, 1
 
 
-def _verdict(call: Call, choice: Choice, raw: str, reasoning: str, timer: Timer | None) -> Verdict:
+def _verdict(
+    call: Call, choice: Choice, raw: str, reasoning: str, timer: Timer | None
+) -> Generator[None, None, Verdict]:
     if not call.guarded:
         return CLEAN
     verdict, allowed = CLEAN, call.repetition_allowed
     if raw:
-        verdict = score(raw, previous=call.previous, profile=call.profile, repetition_allowed=allowed, timer=timer)
+        verdict = yield from scoring(
+            raw, previous=call.previous, profile=call.profile, repetition_allowed=allowed, timer=timer
+        )
     elif reasoning:
-        verdict = score(reasoning, repetition_allowed=allowed, timer=timer)
+        verdict = yield from scoring(reasoning, repetition_allowed=allowed, timer=timer)
     if call.watch_logprobs and (positions := positions_of(choice.logprobs)):
         finding = score_logprobs(positions)
         if finding is not None and not (allowed and finding.loop_class is not LoopClass.GARBLE):
