@@ -20,6 +20,11 @@ KEEP_ALIVE = b": keep-alive\n\n"
 """A comment line: the official SDKs' decoders skip lines that begin with a colon."""
 
 
+def framed(data: bytes) -> bytes:
+    """One event. Some vendors write their JSON over several lines; each needs its own `data:`."""
+    return b"data: %b\n\n" % (data.replace(b"\n", b"\ndata: ") if b"\n" in data else data)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thread:
     """What all chunks of one stream share."""

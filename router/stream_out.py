@@ -7,7 +7,7 @@ from typing import Any
 from starlette.types import Send
 
 from router.deps import Deps
-from router.sse import DONE, KEEP_ALIVE
+from router.sse import DONE, KEEP_ALIVE, framed
 
 _STREAM_HEADERS = (
     (b"content-type", b"text/event-stream; charset=utf-8"),
@@ -57,7 +57,7 @@ class SseOut:
 
     def events(self, found: list[bytes]) -> None:
         self._wrote_at = self._loop.time()
-        body = b"data: %b\n\n" % (found[0] if len(found) == 1 else b"\n\ndata: ".join(found))
+        body = framed(found[0]) if len(found) == 1 else b"".join(map(framed, found))
         if self._write is not None and self._write(body):
             return
         writing = self._send({"type": "http.response.body", "body": body, "more_body": True}).__await__()
@@ -77,7 +77,7 @@ class SseOut:
         if self._unwritten is not None:
             await self._written()
         self._wrote_at = self._loop.time()
-        await self._send({"type": "http.response.body", "body": b"data: " + data + b"\n\n", "more_body": True})
+        await self._send({"type": "http.response.body", "body": framed(data), "more_body": True})
 
     async def done(self) -> None:
         await self._written()

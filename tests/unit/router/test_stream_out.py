@@ -36,6 +36,15 @@ async def test_events_of_one_read_are_written_at_once_and_in_one_piece() -> None
     out.close()
 
 
+async def test_an_event_that_came_in_several_lines_goes_on_as_lines_of_one_event() -> None:
+    client = Client()
+    out = await opened(client)
+    out.events([b'{"a":\n1}', b"2"])
+    await out.event(b"3\n4")
+    assert client.got == [b'data: {"a":\ndata: 1}\n\ndata: 2\n\n', b"data: 3\ndata: 4\n\n"]
+    out.close()
+
+
 async def test_what_a_slow_client_cannot_take_is_written_later_and_before_all_else() -> None:
     client = Client()
     out = await opened(client)
