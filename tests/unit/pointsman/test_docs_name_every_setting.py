@@ -75,3 +75,8 @@ def test_every_metric_stands_in_the_operating_guide() -> None:
     text = (DOCS / "operating.md").read_text(encoding="utf-8")
     names = {family.name for family in RouterMetrics().registry.collect()}
     assert not [name for name in names if f"`{name}" not in text]
+
+
+def test_no_setting_is_left_without_a_word_of_what_it_does() -> None:
+    lines = (DOCS / "settings.md").read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if re.match(r"^\| `\w+` \|", line) and line.rstrip().endswith("|  |")] == []
