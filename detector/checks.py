@@ -90,6 +90,14 @@ class Validator:
     check: Check
 
 
+def markdown_validator(sections: Iterable[str]) -> Validator:
+    """For prose that must be whole Markdown: code fences close, and these headings are there."""
+    wanted = tuple(sections)
+    return Validator(
+        name="markdown", check=lambda text, _expected: unclosed_fence(text) or missing_sections(text, wanted)
+    )
+
+
 def check_reply(
     text: str,
     *,

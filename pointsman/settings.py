@@ -165,6 +165,8 @@ class RouteSettings(Part):
     affinity: bool = False
     """Whether a session stays with its model as long as that may take traffic; a sick one is left at once."""
     anti_repetition: bool | None = None
+    markdown: Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=50)] | None = None
+    """Headings that a reply must hold, in Markdown whose code fences are closed; [] asks for the fences alone."""
     timeouts: TimeoutSettings = TimeoutSettings()
     deadline_s: Seconds = 120.0
 
@@ -390,6 +392,7 @@ def _route(name: str, settings: RouteSettings, profile: str | Profile | None) ->
         splice=settings.splice,
         affinity=settings.affinity,
         anti_repetition=settings.anti_repetition,
+        markdown=tuple(settings.markdown) if settings.markdown is not None else None,
         timeouts=Timeouts(**settings.timeouts.model_dump()),
         deadline_s=settings.deadline_s,
     )

@@ -3,10 +3,10 @@
 Pure. Out: the body, and the names of the fields that were changed, for the client to see.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from detector.checks import Format, FormatKind, format_asked
+from detector.checks import Format, FormatKind, Validator, format_asked, markdown_validator
 from detector.schema import example_in
 from router.context import restating, shortened
 from router.policy import RouterPolicy
@@ -48,6 +48,14 @@ def expected_of(request: ChatRequest, scene: str) -> Format | None:
         named = scene == "structured" and not request.body.get("tools")
         return Format(kind=FormatKind.JSON_OBJECT, schema=ANY_JSON) if named else None
     return format_asked(asked, example_in(prompt_of(request.body, ("system", "developer", "user"))))
+
+
+def validators_of(
+    request: ChatRequest, route: Route, expected: Format | None, plugins: Sequence[Validator]
+) -> Sequence[Validator]:
+    """What looks at the reply's form besides its JSON, in the order of SPEC 2.8: Markdown, then plug-ins."""
+    prose = request.kind is Kind.CHAT and expected is None and not (request.structured or request.auxiliary)
+    return (markdown_validator(route.markdown), *plugins) if prose and route.markdown is not None else plugins
 
 
 def prompt_of(body: Mapping[str, Any], roles: tuple[str, ...]) -> str:

@@ -17,7 +17,7 @@ from detector.checks import Format
 from detector.structured import Step as ParseStep
 from detector.verdict import LoopClass
 from router import drawing
-from router.asking import expected_of, prepared
+from router.asking import expected_of, prepared, validators_of
 from router.auth import Caller
 from router.backoff import pause_s
 from router.budget import warning_of
@@ -53,6 +53,7 @@ class Journey(Tale):
         super().__init__(deps, request, caller, route, request_id)
         self.splicing = False
         self.expected: Format | None = expected_of(request, self.scene)
+        self._validators = validators_of(request, route, self.expected, deps.validators)
         self.body, self.adjusted = prepared(request, route, self.scene, self.language, deps.policy)
         self.warning = warning_of(request.body, self.expected)
         self._changed: tuple[str, ...] = ()
@@ -172,7 +173,7 @@ class Journey(Tale):
             if self.seen is not None and self.seen.degenerate:
                 self.deps.metrics.observed.labels(rung.model.name).inc()
         said = attempt
-        attempt, self.parsed = formed(attempt, self.expected, self.deps.validators)
+        attempt, self.parsed = formed(attempt, self.expected, self._validators)
         first_restatement = self._first_restatement(attempt)
         outcome = classify(
             attempt.fault,

@@ -71,6 +71,8 @@ class Route:
     """Whether a session stays with its model as long as that may take traffic; a sick one is left at once."""
     anti_repetition: bool | None = None
     """Append the anti-repetition rules; None: for prose scenes yes, for structured calls no."""
+    markdown: tuple[str, ...] | None = None
+    """Headings that a reply must hold, its code fences closed; None: its form is not looked at."""
     timeouts: Timeouts = DEFAULT_TIMEOUTS
     deadline_s: float = 120.0
 

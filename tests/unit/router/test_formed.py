@@ -156,3 +156,31 @@ async def test_a_stream_that_plug_ins_find_good_ends_as_always() -> None:
     world = World({"a": [Says(pieces=["all ", "well"])]})
     world.deps.validators = (Validator(name="fine", check=lambda text, _: None),)
     assert events(await world.ask(stream=True))[-2]["pointsman"]["verdict"] == "clean"
+
+
+WHOLE_MD = "# Summary\n\nAll is well.\n\n## Risks:\n\n```sh\nls\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("bad", "why"),
+    [
+        pytest.param("# Summary\n\nAll is well.", "missing sections: Risks", id="a heading is missing"),
+        pytest.param(WHOLE_MD[:-5], "a code fence is opened and never closed", id="a fence stays open"),
+    ],
+)
+async def test_a_route_that_wants_whole_markdown_asks_again_once_and_says_what_was_missing(bad: str, why: str) -> None:
+    world = World({"a": [Says(text=bad), Says(text=WHOLE_MD)]}, markdown=("Summary", "Risks"))
+    answer = await world.ask()
+    assert answer.json()["choices"][0]["message"]["content"] == WHOLE_MD
+    assert why in world.models.asked[1][1].body["messages"][-1]["content"]
+
+
+async def test_markdown_is_not_looked_at_where_json_or_nothing_is_asked_for() -> None:
+    world = World({"a": [Says(text='{"a": 1}')]}, markdown=("Summary",))
+    assert (await world.ask(response_format={"type": "json_object"})).headers["x-pointsman-attempts"] == "1"
+    assert (await World({"a": [Says(text="plain words")]}).ask()).headers["x-pointsman-attempts"] == "1"
+
+
+async def test_a_stream_that_is_no_whole_markdown_is_told_in_its_last_event() -> None:
+    world = World({"a": [Says(pieces=["# Sum", "mary\n"])]}, markdown=("Summary", "Risks"))
+    assert events(await world.ask(stream=True))[-2]["pointsman"]["code"] == "invalid_format"
