@@ -14,7 +14,8 @@ from monitor.report.words import Language
 
 LIMIT_BYTES = 3_600
 SAMPLE_CHARS = 60
-_SPECIAL = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>#|"})
+_SPECIAL = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]#|"} | {"<": "‹"})
+"""`>` is a mark at the head of a line alone, where nothing of these words stands; without a `<` it calls nobody."""
 
 
 def digest(report: Report, language: Language, limit: int = LIMIT_BYTES) -> str:
