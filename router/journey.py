@@ -50,6 +50,7 @@ class Journey(Tale):
     """One request; lives in one task, is thrown away with it."""
 
     def __init__(self, deps: Deps, request: ChatRequest, caller: Caller, route: Route, request_id: str) -> None:
+        route = deps.topology.with_tools(route) if request.body.get("tools") else route
         super().__init__(deps, request, caller, route, request_id)
         self.splicing = False
         self.expected: Format | None = expected_of(request, self.scene)

@@ -1,7 +1,7 @@
 """Which models there are and which routes lead to them: records built once from the settings, then only read."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from breaker.share import RouteCandidate as Candidate
@@ -95,6 +95,15 @@ class Topology:
         bare = [m.name for m in self.models.values() if not m.endpoints]
         if bare:
             raise ValueError(f"models without an endpoint: {', '.join(bare)}")
+
+    def with_tools(self, route: Route) -> Route:
+        """The route as a call with tools may take it: by models that declare `tools`, where any of its models does.
+
+        A model without would refuse the call, which would count as the caller's own mistake and end it there.
+        """
+        able = tuple(c for c in route.candidates if "tools" in self.models[c.model].capabilities)
+        whole = len(able) == len(route.candidates) or not any(c.weight > 0 for c in able)
+        return route if whole else replace(route, candidates=able)
 
     def route(self, name: str) -> Route | None:
         return self.routes.get(name)

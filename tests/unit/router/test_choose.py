@@ -2,7 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from random import Random
+
+import pytest
 
 from breaker.levels import Level
 from breaker.share import shares
@@ -96,3 +99,31 @@ def test_a_model_that_failed_in_this_request_is_left_whatever_the_session() -> N
     for session in ("s1", "s2", "s3", "s4"):
         drawn = choose(candidates, {}, tried=("a",), shares=shares, rng=Random(1), session=session)
         assert drawn == "b"
+
+
+TOOLS = {"tools": [{"type": "function", "function": {"name": "f"}}]}
+
+
+def _with_tools(*able: str) -> World:
+    world = World(names=("a", "b"), spares=())
+    old = world.deps.topology
+    models = {
+        name: replace(model, capabilities=frozenset({"tools"} if name in able else ()))
+        for name, model in old.models.items()
+    }
+    world.deps.topology = Topology(models=models, routes=old.routes)
+    return world
+
+
+@pytest.mark.parametrize(
+    ("able", "fields", "answers"),
+    [
+        pytest.param("b", TOOLS, "b", id="the one that can, though another stands before it"),
+        pytest.param("b", {}, "a", id="without tools the order holds"),
+        pytest.param("", TOOLS, "a", id="where nobody declares them, all are asked as before"),
+    ],
+)
+async def test_a_call_with_tools_goes_to_a_model_that_declares_them(
+    able: str, fields: dict[str, object], answers: str
+) -> None:
+    assert (await _with_tools(*able).ask(**fields)).headers["x-pointsman-model"] == answers
