@@ -227,6 +227,35 @@ async def test_a_flood_is_some_messages_and_one_digest_and_the_grave_ones_get_th
         assert room.robots.asked.count("wecom") == 15
 
 
+async def test_a_model_that_opens_is_told_although_more_conditions_stand_than_one_round_looks_at(
+    engine: AsyncEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("store.sql_notices.MOST", 6)
+    async with newsroom(engine, "wecom") as room:
+        teller = room.teller()
+        for at in range(12):  # and nobody mends them
+            await room.desk.fire(alert(model=f"m{at}", subject=f"m{at}"))
+            await room.pass_by(31, teller)
+        told = len(room.robots.texts("wecom"))
+        assert told == 12  # what is known already does not stand before what is new
+        await room.desk.fire(grave(model="late", subject="late", at=room.clock.now_s()))
+        await teller.round()
+        assert "late" in room.robots.texts("wecom")[told]
+
+
+async def test_a_long_queue_of_letters_does_not_stand_before_a_grave_one(engine: AsyncEngine) -> None:
+    async with newsroom(engine, "wecom") as room:
+        for at in range(5):
+            await room.desk.fire(alert(model=f"m{at}", subject=f"m{at}"))
+        await room.clock.advance(31)
+        await room.teller().notifier.once()
+        await room.desk.fire(grave(model="late", subject="late", at=room.clock.now_s()))
+        await room.teller().notifier.once()
+        due = await room.outbox.due(room.clock.now_s(), 3)
+        assert [letter.severity for letter in due] == [Severity.CRITICAL, Severity.WARN, Severity.WARN]
+        assert due[1].id < due[2].id
+
+
 async def test_nobody_takes_it_and_the_calls_become_louder(sqlite: AsyncEngine) -> None:
     rules = [Rule(channels=("wecom",))]
     async with newsroom(sqlite, "wecom", "dingtalk", rules=rules) as room:
