@@ -138,7 +138,7 @@ async def shoot(base: str, folder: Path, language: str, theme: str, size: str, o
         await log_in(page, base, TOKEN)
         taken = []
         for at, path in enumerate(await pages_of(page, base)):
-            if only and not any(one in path for one in only):
+            if only and not any(one == path or (one != "/" and one in path) for one in only):
                 continue
             if path == "/login":
                 await page.context.clear_cookies()
@@ -193,7 +193,7 @@ if __name__ == "__main__":
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("folder", type=Path)
     options.add_argument("--dress", action="append", default=[], help="desk-light-zh …; none: all eight")
-    options.add_argument("--only", action="append", default=[], help="pages whose address holds this")
+    options.add_argument("--only", action="append", default=[], help="pages whose address holds this; / is the fleet alone")
     given = options.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     asyncio.run(main(given.folder, given.dress, given.only))
