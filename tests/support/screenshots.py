@@ -193,7 +193,9 @@ if __name__ == "__main__":
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("folder", type=Path)
     options.add_argument("--dress", action="append", default=[], help="desk-light-zh …; none: all eight")
-    options.add_argument("--only", action="append", default=[], help="pages whose address holds this; / is the fleet alone")
+    options.add_argument(
+        "--only", action="append", default=[], help="pages whose address holds this; / is the fleet alone"
+    )
     given = options.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     asyncio.run(main(given.folder, given.dress, given.only))
