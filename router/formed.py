@@ -3,7 +3,7 @@
 Pure: an attempt in, the same attempt out, or one with Fault.INVALID_FORMAT and what a retry may tell the model.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,9 +19,15 @@ ANY_OBJECT = {"type": "object"}
 
 
 def formed(
-    attempt: Attempt, expected: Format | None, validators: Sequence[Validator] = ()
+    attempt: Attempt,
+    expected: Format | None,
+    validators: Sequence[Validator] = (),
+    on_error: Callable[[str, Exception], None] | None = None,
 ) -> tuple[Attempt, Parsed | None]:
-    """Judge the form of a reply that is otherwise good. A tool-only turn has no text to judge, but arguments."""
+    """Judge the form of a reply that is otherwise good. A tool-only turn has no text to judge, but arguments.
+
+    `on_error` is told the name of a validator that raised, and what.
+    """
     if attempt.fault is not None:
         return attempt, None
     if (broken := broken_arguments(attempt.body)) is not None:
@@ -42,6 +48,7 @@ def formed(
         expected=expected,
         parsed=parsed,
         validators=validators,
+        on_validator_error=on_error,
     )
     if failure is None:
         return (_with_text(attempt, parsed) if parsed is not None else attempt), parsed

@@ -4,6 +4,7 @@ Decides by router/ladder, router/drawing and router/calling over the state it is
 In:  the request, the route, the attempts as they end.  Out: Rungs, then an Answer; a CallRow for the log.
 """
 
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -38,6 +39,7 @@ from router.wire import ChatRequest
 from upstream.attempt import Attempt
 from upstream.call import Call, Endpoint, Timeouts
 
+log = logging.getLogger("pointsman.router")
 __all__ = ["ABANDONED_STATUS", "Answer", "Deps", "Journey", "Rests", "Rung"]
 ABANDONED_STATUS = 499  # nginx's number for a client that closed the request
 SHORT_PAUSE_S = 5.0
@@ -174,7 +176,7 @@ class Journey(Tale):
             if self.seen is not None and self.seen.degenerate:
                 self.deps.metrics.observed.labels(rung.model.name).inc()
         said = attempt
-        attempt, self.parsed = formed(attempt, self.expected, self._validators)
+        attempt, self.parsed = formed(attempt, self.expected, self._validators, self._plug_in_failed)
         first_restatement = self._first_restatement(attempt)
         outcome = classify(
             attempt.fault,
@@ -199,6 +201,12 @@ class Journey(Tale):
             self.code = attempt.fault.value
             return said
         return attempt
+
+    def _plug_in_failed(self, name: str, error: Exception) -> None:
+        self.deps.metrics.plug_in_failures.labels(name).inc()
+        log.warning(
+            "the validator plug-in %s raised %r and was passed over", name, error, extra={"request_id": self.id}
+        )
 
     def finished(self, status: int) -> None:
         """Write the request's one row. A log that fails is counted; the answer is not held up."""

@@ -34,6 +34,7 @@ class RouterMetrics:
         self.parse_reasons = Counter("parse_reasons", "First fault of structured replies", ("model", "reason"), **make)  # type: ignore[arg-type]
         self.refused = Counter("refused", "Requests refused before routing", ("code",), **make)  # type: ignore[arg-type]
         self.log_failures = Counter("call_log_failures", "Rows the call log did not take", **make)  # type: ignore[arg-type]
+        self.plug_in_failures = Counter("plug_in_failures", "Validators that raised", ("name",), **make)  # type: ignore[arg-type]
         self.feedback = Counter("feedback", "What people said of replies", ("kind", "source", "result"), **make)  # type: ignore[arg-type]
         self.tokens = Counter("tokens", "Tokens the vendors billed", ("model", "kind"), **make)  # type: ignore[arg-type]
         self.cost = Counter("cost", "What they cost by the settings' prices", ("model", "currency"), **make)  # type: ignore[arg-type]

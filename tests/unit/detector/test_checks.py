@@ -1,6 +1,7 @@
 """The order of checks on a finished reply, and which failure each symptom is."""
 
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -151,3 +152,13 @@ def test_format_is_read_from_the_request() -> None:
     assert format_asked({"type": "json_object"}) == JSON
     for other in (None, "json", {"type": "text"}, {}):
         assert format_asked(other) is None
+
+
+def test_the_plug_in_that_the_operating_guide_shows_works_as_it_says() -> None:
+    guide = (Path(__file__).parents[3] / "docs" / "operating.md").read_text(encoding="utf-8")
+    shown = guide.split("## Checks of your own", 1)[1].split("```python\n", 1)[1].split("```", 1)[0]
+    made: dict[str, Any] = {}
+    exec(shown, made)  # our own page
+    validators = (Validator(name="no-rival", check=made["no_rival"]),)
+    assert (found := check("Buy Acme.", validators=validators)) is not None and found.detail == "it recommends Acme"
+    assert check("Buy ours.", validators=validators) is None

@@ -136,6 +136,8 @@ async def test_a_plug_in_looks_last_at_whole_replies_and_a_crashing_one_costs_no
     response = await world.ask()
     assert response.json()["choices"][0]["message"]["content"] == "a bus"
     assert "trains" in world.models.asked[1][1].body["messages"][-1]["content"]
+    told = (await world.request("GET", "/metrics")).text
+    assert 'pointsman_plug_in_failures_total{name="crash"} 2.0' in told
 
 
 async def test_a_plug_ins_word_on_a_stream_that_was_shown_is_counted_and_told_at_its_end() -> None:
