@@ -32,29 +32,20 @@ def looping_lines(text: str, bare: str, items: int) -> bool:
     calls = holds_calls(text)
     if text.count("\n") < (_CALLS if calls else _EQUAL_LINES):
         return False
+    lines = text.split("\n")
     if calls:
-        lines = text.split("\n")
-        return _loop(lines, range(len(lines)), items)
-    if next(_come_again(_letters(bare), items), None) is None:
-        return False
-    listed, pieces, last = list[str](), list[str](), ""
-    for line in text.split("\n"):
-        if _LISTED.search(line):
-            listed.append(line)
-            pieces.append(f"{last}\n{line}")
-            last = ""
-        elif line.strip():
-            last = line  # of lines without number or mark in a row only the last one matters
-    return _loop(pieces, _come_again(_letters("\n".join(listed)), items), items)
+        return _loop(lines, ((at, 0) for at in range(len(lines))), items)
+    listed = ((at, lead) for at, lead in _come_again(_letters(bare), items) if _LISTED.search(lines[at]))
+    return _loop(lines, listed, items)
 
 
-def _loop(pieces: list[str], places: Iterable[int], items: int) -> bool:
-    """Whether the rules hold at one of these places; they remember no more than LEAD lines."""
+def _loop(lines: list[str], places: Iterable[tuple[int, int]], items: int) -> bool:
+    """Whether the rules hold at one of these lines; the second number is where their memory begins."""
     rules, read = Lines(), 0
-    for at in places:
-        if read < at - _LEAD:
-            rules, read = Lines(), at - _LEAD
-        rules.take("\n".join(pieces[read : at + 1]))
+    for at, lead in places:
+        if read < lead:
+            rules, read = Lines(), lead
+        rules.take("\n".join(lines[read : at + 1]))
         read = at + 1
         if rules.counts(items) or rules.rotates(items, final=True) or rules.calls(items):
             return True
@@ -72,20 +63,23 @@ def _letters(text: str) -> list[bytes]:
     return text.encode("utf-8", "surrogatepass").translate(_LOWER, _BARE).split(b"\n")
 
 
-def _come_again(every: list[bytes], items: int) -> Iterator[int]:
-    """Where of lines in a row nearly all stood shortly before, as in a list that stays or comes round (Lines.rotates)."""
+def _come_again(every: list[bytes], items: int) -> Iterator[tuple[int, int]]:
+    """Where of lines in a row nearly all stood shortly before, as in a list that stays or comes round (Lines.rotates).
+
+    Of each line its place, and that of the line from which on the rules have to know what was said.
+    """
     lines = list(filter(None, every))  # one without letters is no item
     if len(lines) - len(set(lines)) < _EQUAL_LINES:
         return
     last: dict[bytes, int] = {}
-    known, places = 0, compress(count(), every)
-    for at, (line, place) in enumerate(zip(lines, places, strict=False)):
+    known, places = 0, list(compress(count(), every))
+    for at, line in enumerate(lines):
         known = known << 1 & _ROW | (at - last.get(line, -_ROUND - 1) <= _ROUND)
         last[line] = at
         if known.bit_count() >= _EQUAL_LINES and (
             known == _ROW or _stay(lines[max(0, at + 1 - items) : at + 1], items)
         ):
-            yield place
+            yield places[at], places[max(0, at - _LEAD)]
 
 
 def _stay(lines: list[bytes], items: int) -> bool:

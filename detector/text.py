@@ -6,6 +6,8 @@ Token = one CJK/kana/hangul character, or one run of letters or digits with its 
 
 import re
 import string
+from itertools import compress
+from operator import not_
 
 _CJK = "\u3040-\u30ff\u3131-\u318e\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 _MARKS = "\u0300-\u036f\u064b-\u065f\u0591-\u05bd\u200d"
@@ -58,19 +60,18 @@ def words_of(blanks: str, *, cjk: bool) -> list[str]:
 
 def _parted(runs: list[str]) -> list[str]:
     """The tokens that runs of letters are made of: those of CJK are as many as characters."""
-    if all(map(str.isascii, runs)):
-        return runs
     out: list[str] = []
-    for run in runs:
-        if run.isascii():
-            out.append(run)
-        elif _CJK_RUN.fullmatch(run):
-            out.extend(run)
+    read = 0
+    for at in compress(range(len(runs)), map(not_, map(str.isascii, runs))):
+        out += runs[read:at]
+        read, run = at + 1, runs[at]
+        if _CJK_RUN.fullmatch(run):
+            out += run
         elif CJK.search(run):
-            out.extend(TOKEN.findall(run))
+            out += TOKEN.findall(run)
         else:
             out.append(run)
-    return out
+    return out + runs[read:] if read else runs
 
 
 def unquoted(text: str, mark: str) -> str:
