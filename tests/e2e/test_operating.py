@@ -18,7 +18,7 @@ from pointsman.demo.scripted import ScriptedUpstream
 from tests.support.service import Running, running, settings_file
 from tests.support.valkey import Valkey, start_valkey
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.timeout(480)
 TOKEN = "pma-test"
 SCALE = 20.0  # a minute passes in three seconds
 
@@ -70,8 +70,8 @@ async def fleet(tmp_path: Path) -> AsyncIterator[Fleet]:
         yield Fleet(file=file, valkey=valkey, upstream=upstream, client=client, stack=stack, router=router)
 
 
-async def until(holds: Callable[[], Awaitable[Any]], within_s: float = 60.0) -> Any:
-    """The first true answer."""
+async def until(holds: Callable[[], Awaitable[Any]], within_s: float = 200.0) -> Any:
+    """The first true answer. A lease of 30 s, a look each 10 s and a job leave little of a minute on a busy machine."""
     end_s = asyncio.get_running_loop().time() + within_s
     while not (found := await holds()):
         assert asyncio.get_running_loop().time() < end_s, "not seen in time"
