@@ -3,7 +3,9 @@
 Decides nothing about what comes next; reads the breaker's levels from memory.
 """
 
+import string
 from typing import Any
+from urllib.parse import quote
 
 from breaker.levels import Level
 from detector.structured import Parsed
@@ -30,6 +32,7 @@ TOLD_HEADERS = (
     "suppressed_tokens",
 )
 """Fields of the truth that are response headers too, as `x-pointsman-…`."""
+_PLAIN = string.punctuation.replace("%", "") + " "
 
 
 class Tale:
@@ -179,4 +182,6 @@ def _suppressed(attempt: Attempt) -> int:
 def _header(value: Any) -> bytes:
     if isinstance(value, bool):
         return b"true" if value else b"false"
-    return (",".join(value) if isinstance(value, tuple) else str(value)).encode("ascii", "replace")
+    text = ",".join(value) if isinstance(value, tuple) else str(value)
+    # Clients read headers as Latin-1 or refuse them: what is beyond ASCII is told as in an address, and can be read back.
+    return (text if text.isascii() else quote(text, safe=_PLAIN)).encode()

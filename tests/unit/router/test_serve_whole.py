@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from urllib.parse import unquote
 
 import pytest
 
@@ -10,6 +11,11 @@ from breaker.levels import Level
 from router.policy import RouterPolicy
 from router.topology import WhenDown
 from tests.support.router_world import CATALOG, FakePermit, Says, World, down, looped, until
+
+
+async def test_a_chinese_model_name_can_be_read_from_the_headers() -> None:
+    response = await World({"通义 a%": [Says()]}, names=("通义 a%",), spares=()).ask()
+    assert unquote(response.headers["x-pointsman-model"]) == "通义 a%"
 
 
 async def test_a_good_reply_is_handed_on_with_unknown_fields_and_the_truth_in_headers() -> None:
