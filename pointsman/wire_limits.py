@@ -16,7 +16,8 @@ from router.stream_out import WRITE_NOW
 
 MAX_HEAD_BYTES = 64 * 1024
 """Request line and headers. nginx takes 32 KiB by default (4 × 8 KiB); twice that leaves room for long cookies and traces."""
-_REASONS = {408: "Request Timeout", 431: "Request Header Fields Too Large"}
+_TOO_LARGE = f"request line and headers may have {MAX_HEAD_BYTES} bytes"
+_REASONS = {400: "Bad Request", 408: "Request Timeout", 431: "Request Header Fields Too Large"}
 
 
 def limited(read_s: float) -> type[asyncio.Protocol]:
@@ -32,6 +33,8 @@ class LimitedProtocol(HttpToolsProtocol):
         self._read_s = read_s
         self._timer: asyncio.TimerHandle | None = None
         self._in_head = True
+        self._expects_head = True
+        """The next byte belongs to a head: in one, or between two requests."""
         self._head_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -43,24 +46,32 @@ class LimitedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        # A read may hold more than a head may have, and the parser would take it whole.
+        if len(data) > MAX_HEAD_BYTES and self._expects_head and data.find(b"\r\n\r\n", 0, MAX_HEAD_BYTES) < 0:
+            self._refuse(431, "headers_too_large", _TOO_LARGE)
+            return
         super().data_received(data)
         if self._in_head:
             self._head_bytes += len(data)
             if self._head_bytes > MAX_HEAD_BYTES:
-                self._refuse(431, "headers_too_large", f"request line and headers may have {MAX_HEAD_BYTES} bytes")
+                self._refuse(431, "headers_too_large", _TOO_LARGE)
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse(400, "invalid_request", "this is not HTTP/1.1, or breaks its rules")
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self._in_head, self._head_bytes = True, 0
+        self._in_head, self._expects_head, self._head_bytes = True, True, 0
         self._arm()
 
     def on_headers_complete(self) -> None:
-        self._in_head = False
+        self._in_head = self._expects_head = False
         super().on_headers_complete()
         self.scope["extensions"] = {WRITE_NOW: {"write": partial(_write_now, self.cycle)}}
 
     def on_message_complete(self) -> None:
         self._disarm()
+        self._expects_head = True
         super().on_message_complete()
 
     def _arm(self) -> None:
@@ -83,7 +94,8 @@ class LimitedProtocol(HttpToolsProtocol):
         self._disarm()
         if self.transport.is_closing():
             return
-        if self.headers is not None and (self._in_head or not self.cycle.response_started):
+        # Into the middle of another answer nothing can be said.
+        if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
             error = {"message": told, "type": "invalid_request_error", "param": None, "code": code}
             body = json.dumps({"error": error}).encode()
             head = (

@@ -1,13 +1,14 @@
 """The shorter way for parts of a stream: the same bytes as ASGI's own, and none where something stands in its way."""
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from pointsman.wire_limits import LimitedProtocol
+from pointsman.wire_limits import MAX_HEAD_BYTES, LimitedProtocol
 from router.stream_out import WRITE_NOW
 
 GET = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n"
@@ -96,3 +97,62 @@ async def test_a_client_that_reads_slowly_or_is_gone_is_left_to_the_ordinary_way
         await asyncio.sleep(0)
     assert told == [True, False, True, False]
     assert b"4\r\nfine\r\n" in wire.sent and b"full" not in wire.sent and b"gone" not in wire.sent
+
+
+async def told(*parts: bytes, app: Any = None) -> tuple[bytes, bool]:
+    """What a client that sends these parts reads, and whether it is sent away."""
+    config = uvicorn.Config(app or endless, ws="none", lifespan="off", log_config=None)
+    config.load()
+    wire = Wire()
+    protocol = LimitedProtocol(config, ServerState(), {}, read_s=60.0)
+    protocol.connection_made(wire)
+    for part in parts:
+        protocol.data_received(part)
+        for _ in range(5):
+            await asyncio.sleep(0)
+    sent_away = wire.closed
+    protocol.connection_lost(None)
+    return wire.sent, sent_away
+
+
+async def endless(scope: Any, receive: Any, send: Any) -> None:
+    """Begins an answer that does not end before the client leaves."""
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def ok(scope: Any, receive: Any, send: Any) -> None:
+    await send({"type": "http.response.start", "status": 204, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
+
+
+LARGE = GET.replace(b"host: x", b"host: x\r\nx: " + b"a" * MAX_HEAD_BYTES)
+
+
+@pytest.mark.parametrize("before", [[], [GET]], ids=["first", "after another request"])
+async def test_a_head_that_is_too_large_is_refused_although_it_came_in_one_read(before: list[bytes]) -> None:
+    got, closed = await told(*before, LARGE, app=ok)
+    assert closed and got.count(b"HTTP/1.1 431 ") == 1 and b"headers_too_large" in got
+    assert got.count(b"HTTP/1.1 204 ") == len(before)
+
+
+async def test_a_large_body_in_one_read_is_no_large_head() -> None:
+    post = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n%b" % (
+        2 * MAX_HEAD_BYTES,
+        b"a" * 2 * MAX_HEAD_BYTES,
+    )
+    for parts in ([post], [post[:60], post[60:]], [GET, post]):
+        got, closed = await told(*parts, app=ok)
+        assert b" 431 " not in got and not closed
+
+
+async def test_what_is_no_http_is_told_in_the_shape_of_every_error() -> None:
+    got, closed = await told(b"\x16\x03\x01 hello")
+    assert closed and got.startswith(b"HTTP/1.1 400 ")
+    assert json.loads(got.split(b"\r\n\r\n", 1)[1])["error"]["code"] == "invalid_request"
+
+
+async def test_garbage_behind_a_request_does_not_get_into_the_answer_that_runs() -> None:
+    got, closed = await told(GET, b"\x16\x03\x01 hello")
+    assert closed and got.count(b"HTTP/1.1 ") == 1
