@@ -3,8 +3,6 @@
 Builds answers; sends nothing.  Source: SPEC 3.3.
 """
 
-import math
-
 from base.faults import Fault
 from breaker.levels import Level
 from detector.verdict import LoopClass
@@ -72,10 +70,8 @@ def error_of(journey: Journey) -> RouterError:
 
 def refused(journey: Journey, error: RouterError) -> Answer:
     journey.code = error.code
-    headers = [*journey.headers(), JSON]
-    if error.retry_after_s is not None:
-        headers.append((b"retry-after", str(max(1, math.ceil(error.retry_after_s))).encode()))
-    return Answer(status=error.status, body=encode(error.shape()), headers=tuple(headers))
+    headers = (*journey.headers(), JSON, *error.told_headers())
+    return Answer(status=error.status, body=encode(error.shape()), headers=headers)
 
 
 def retry_after_s(journey: Journey) -> float:

@@ -19,6 +19,7 @@ RouterError              whose: CALLER  next: STOP
 └── AllModelsDown        503 all_models_unavailable.       whose: MODEL; `retry_after_s` when the next may return
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -32,6 +33,8 @@ class RouterError(PointsmanError):
     status = 400
     code = "invalid_request"
     type = "invalid_request_error"
+    hopeless = False
+    """Whether the same request can never be answered, although its status says that the fault is ours."""
 
     def __init__(
         self,
@@ -51,6 +54,18 @@ class RouterError(PointsmanError):
         self.attempts = tuple(attempts)
         self.headers = headers
         """Further headers of the answer, such as the app's limits."""
+
+    def told_headers(self) -> tuple[tuple[bytes, bytes], ...]:
+        """What an answer with this error carries beside its body: `headers`, and when and whether to ask again."""
+        out = self.headers
+        if self.retry_after_s is not None:
+            out += ((b"retry-after", str(max(1, math.ceil(self.retry_after_s))).encode()),)
+            # The official SDKs prefer this one: they need not wait the rest of a whole second.
+            out += ((b"retry-after-ms", str(max(1, math.ceil(self.retry_after_s * 1000))).encode()),)
+        if self.hopeless:
+            # The official SDKs ask again after every 5xx but for this word.
+            out += ((b"x-should-retry", b"false"),)
+        return out
 
     def shape(self) -> dict[str, Any]:
         """`{"error": {"message", "type", "param", "code"}}`, with `attempts` when models were tried."""
@@ -134,6 +149,7 @@ class NotOffered(RouterError):
     status = 501
     code = "not_implemented"
     type = "not_implemented_error"
+    hopeless = True
 
 
 class Internal(RouterError):

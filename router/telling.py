@@ -5,7 +5,6 @@ Acts: writes to the client over ASGI. What we failed is told in OpenAI's shape, 
 
 import asyncio
 import contextlib
-import math
 
 from starlette.types import Send
 
@@ -27,12 +26,8 @@ async def send_answer(send: Send, answer: Answer) -> None:
 
 
 async def send_error(send: Send, error: RouterError, request_id: str) -> None:
-    headers = [(b"x-request-id", request_id.encode()), JSON, *error.headers]
-    if error.retry_after_s is not None:
-        headers.append((b"retry-after", str(max(1, math.ceil(error.retry_after_s))).encode()))
-        # The official SDKs prefer this one: they need not wait the rest of a whole second.
-        headers.append((b"retry-after-ms", str(max(1, math.ceil(error.retry_after_s * 1000))).encode()))
-    await send_answer(send, Answer(status=error.status, body=encode(error.shape()), headers=tuple(headers)))
+    headers = ((b"x-request-id", request_id.encode()), JSON, *error.told_headers())
+    await send_answer(send, Answer(status=error.status, body=encode(error.shape()), headers=headers))
 
 
 async def end_failed(send: Send, out: SseOut, journey: Journey, error: RouterError) -> None:

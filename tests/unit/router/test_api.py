@@ -48,6 +48,11 @@ async def test_what_is_not_offered_yet_says_so(path: str) -> None:
     assert await error(World(), "POST", path, json={}) == (501, "not_implemented")
 
 
+async def test_no_sdk_asks_again_for_what_is_not_offered() -> None:
+    answer = await World().request("POST", "/v1/responses", json={})
+    assert answer.headers["x-should-retry"] == "false"
+
+
 async def test_unknown_paths_and_methods_answer_in_openais_shape() -> None:
     assert await error(World(), "GET", "/v2/nothing") == (404, "not_found")
     assert await error(World(), "GET", "/v1/chat/completions") == (405, "method_not_allowed")
