@@ -17,6 +17,8 @@ CHAR_STEP = 96  # characters between two looks at the last 120
 _USUAL = 0.6  # trigram_repeat of every profile that names none
 _CODE = "(){}[]=<>;_/\\|:@"
 VERBATIM = 40  # trigrams in a row
+# Of verse, trigrams in a row: songs say something new in each verse, 38 at the latest; a refrain so often is an exact copy.
+_STANZAS = 48
 FEW = 12  # different words in 48, for which a reply is cut: healthy prose shows three times as many, and never under 17
 _FEW_OF = ((24, 10), (28, 12), (32, 13), (36, 15))  # words, and how many different ones are suspicious
 _FEWEST = max(most for _, most in _FEW_OF) + 1
@@ -71,9 +73,11 @@ class Density:
         recent = words.share(50)
         going = words.score >= 32 or (words.score >= 16 and recent > 0.5)
         near = shape(buf[max(0, end - 600) : end])
+        lax, limit = self._lax, self.profile.trigram_repeat
         if going and near == "prose" and not _coded(buf[max(0, end - 300) : end], 0.04):
             self.suspicious = True
-        lax, limit = self._lax, self.profile.trigram_repeat
+        if near == "verse" and words.verbatim * 2 >= _STANZAS and recent > limit:
+            self.suspicious = True
         dense = (
             share > limit
             or (recent > limit + 0.02 and words.score >= 24)
@@ -101,7 +105,7 @@ class Density:
         return "\n" not in tail or duplicate_share(tokens(plain_lines(tail))[-50:]) > 0.4
 
     def _really(self, buf: str, end: int) -> bool:
-        """Tables and code repeat by trade: there the wider, shape-aware value decides."""
+        """Tables, code and verse repeat by trade: there the wider, shape-aware value decides."""
         tail = buf[max(0, end - 4800) : end]
         kind = shape(tail)
         limit = self.profile.trigram_repeat
@@ -110,6 +114,8 @@ class Density:
                 return True
             words = tokens(plain_lines(tail[-720:]))[-120:]
             return duplicate_share(words[-50:]) > limit - 0.05 or duplicate_share(words) > limit - 0.1
+        if kind == "verse" and self._words.verbatim >= _STANZAS and self._words.share() > limit + 0.02:
+            return True
         return trigram_repeat(tail, kind) > limit + 0.02
 
     def _vocabulary(self, window: list[str], buf: str, end: int) -> Rule | None:

@@ -30,6 +30,10 @@ _TYPOGRAPHIC = "‘’“”–—…"
 _ALNUM = string.ascii_letters + string.digits
 LONGEST_OPEN = 64  # characters that `settled` may leave for later; a longer word is cut
 _CODE_END = re.compile(r"[;{}()\[\],:=\\|>]\s*$")
+# Clauses of a verse that goes on in the next line: two words or more, or CJK, then the mark. Words in capitals are SQL's.
+_VERSE_WORD = r"(?!\w?[A-Z]{2})[^\W\d_]+(?:['’-][^\W\d_]+)*"
+_CLAUSE = re.compile(rf"\s*(?:{_VERSE_WORD}[,.!?;]? +)+{_VERSE_WORD}[,;:]\s*$")
+_CJK_CLAUSE = re.compile(r"(?:[^\W\d_]|[\s,.!?;:·，。、！？；：“”‘’《》…—-])+(?<=[,;:])\s*$")
 
 
 _SPACED = {code: " " for code in range(128) if not chr(code).isalnum()}
@@ -145,15 +149,28 @@ def _shared(a: str, b: str) -> int:
     return next(i for i in range(most) if a[i] != b[i])
 
 
+def _shape_of(lines: list[str]) -> str:
+    """`code` if most lines end as code does, `verse` if too few of these hold more than words, else `prose`."""
+    ends = [line for line in lines if _CODE_END.search(line)]
+    if len(lines) < 4 or len(ends) < 0.6 * len(lines):
+        return "prose"
+    return "code" if sum(not _clause(line) for line in ends) >= 0.6 * len(lines) else "verse"
+
+
+def _clause(line: str) -> bool:
+    """Whether a line is plain words up to a comma, semicolon or colon."""
+    return (_CJK_CLAUSE if CJK.search(line) else _CLAUSE).match(line) is not None
+
+
 def shape(text: str) -> str:
-    """`table`, `code` or `prose`, by the last 600 characters."""
+    """`table`, `code`, `verse` (code by its line ends alone) or `prose`, by the last 600 characters."""
     lines = [line for line in text[-600:].splitlines() if line.strip()][-10:]
     if sum(line.count("|") >= 2 or line.count("\t") >= 2 for line in lines) >= 3:
         return "table"
-    if text.count("```") % 2 or (
-        len(lines) >= 4 and sum(bool(_CODE_END.search(line)) for line in lines) >= 0.6 * len(lines)
-    ):
+    if text.count("```") % 2:
         return "code"
+    if (kind := _shape_of(lines)) != "prose":
+        return kind
     tail = text[-600:]
     # Data written on one line (JSON, coordinates) has no lines to count; its punctuation gives it away.
     marks = sum(map(tail.count, '{}[]"'))

@@ -130,3 +130,53 @@ def test_a_loop_that_looks_like_code_is_held_late() -> None:
     gate, text = StreamGate(), "A:\n\n" + letters + "A:\n\n" + letters * 5
     shown = sum(len(gate.feed(text[at : at + 5], 0.0).text) for at in range(0, len(text), 5))
     assert shown > 2 * len(letters)
+
+
+def test_verse_with_a_new_word_in_one_place_each_time_is_found_only_when_it_is_long() -> None:
+    things = [
+        "river",
+        "mill",
+        "garden",
+        "road",
+        "bridge",
+        "candle",
+        "harbour",
+        "forest",
+        "window",
+        "mountain",
+        "storm",
+        "farmer",
+    ]
+    stanza = "The {},\nA single thread,\nA single thread of light and shade."
+    once = [stanza.format(thing) for thing in things]
+    assert not score("\n\n".join(once)).degenerate
+    assert score("\n\n".join(once * 2)).degenerate
+
+
+def test_rows_of_a_table_that_draw_on_few_values_in_no_order_are_not_flagged() -> None:
+    chance = random.Random(3)
+    columns = (["apple", "banana", "blueberry"], ["red", "green", "blue"], ["1", "2"])
+    rows = [f"| {' | '.join(map(chance.choice, columns))} |" for _ in range(60)]
+    assert not score("\n".join(["| fruit | colour | price |", "|---|---|---|", *rows])).degenerate
+
+
+def test_a_template_with_a_number_and_two_words_new_in_each_copy_is_not_flagged() -> None:
+    things = [
+        "mill",
+        "garden",
+        "road",
+        "bridge",
+        "candle",
+        "harbour",
+        "forest",
+        "window",
+        "mountain",
+        "storm",
+        "farmer",
+        "river",
+    ]
+    copies = [
+        f"{at}. This is the commandment number {at}, and it is often misread as {thing}. However, it is not about {thing}."
+        for at, thing in enumerate(things, 1)
+    ]
+    assert not score("\n".join(copies)).degenerate
