@@ -66,6 +66,8 @@ class Watch:
         run = runs.near(self.buf, end, final=final) if said or final else None
         if run is None and (final or at % FAR_STEP == 0):
             run = runs.far(self.buf, end, final=final)
+        if run is None and final:
+            run = self._before_blanks(end)
         self.hold_at = None if runs.hold_from is None else runs.hold_from + self.base
         if run is not None:
             return self._exactly(run)
@@ -78,6 +80,12 @@ class Watch:
             if self.density.suspicious or self.listed:
                 self.hold_at = at
         return found
+
+    def _before_blanks(self, end: int) -> Run | None:
+        """A run that only blanks part from the end of the text, one of which may be its unit's own: it ends the text too."""
+        said = len(self.buf[:end].rstrip())
+        runs = (self._runs.near(self.buf, last, final=True) for last in (said + 1, said) if 0 < last < end)
+        return next((run for run in runs if run is not None), None)
 
     def unread(self, end: int, *, final: bool = False) -> list[str]:
         """The tokens up to `end` of the buffer that were not read yet; counts them as read."""

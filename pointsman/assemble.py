@@ -51,7 +51,7 @@ from store.sql_calls import SqlCallLog
 from store.sql_feedback import SqlFeedbackLog
 from store.sql_incidents import SqlAlertDesk
 from store.sql_keys import SqlKeys
-from store.sql_link import open_engine
+from store.sql_link import open_engine, place_of, reason_of
 from store.sql_phrases import SqlPhrases
 from store.sql_transitions import SqlTransitions
 from store.state_file import BackedStates
@@ -240,7 +240,7 @@ async def open_sql(settings: Settings, stack: AsyncExitStack) -> AsyncEngine:
     try:
         await upgrade(url)
     except (StoreUnavailable, ValueError) as error:
-        raise StartError(f"the database cannot be used: {error}") from error
+        raise StartError(f"the database {place_of(url)} cannot be used: {reason_of(error)}") from error
     engine = open_engine(url)
     stack.push_async_callback(engine.dispose)
     return engine

@@ -4,27 +4,41 @@ Posture when SQL is gone: the last known list holds; a token made or withdrawn m
 """
 
 import hmac
+import logging
 from collections.abc import Collection, Iterable
 
 from base.clock import SystemClock
 from breaker.ports import StoreUnavailable
 from console.access import Doorkeeper, Identity, Role
+from pointsman.admin_token import VARIABLE
 from router.auth import digest
 from store.sql_admin_tokens import SqlAdminTokens
 
+log = logging.getLogger("pointsman")
 REFRESH_S = 1.0
 """Real seconds: a withdrawn token is refused that soon."""
 
 
 class HeldTokens:
-    """`first`: SHA-256 in hex of the tokens that are an admin's and nobody's by name; they outlive every list."""
+    """`first`: SHA-256 in hex of the tokens that are an admin's and nobody's by name; they outlive every list.
+
+    One that is on the list too has the role that the list gives it: whoever starts the service from the shell of an
+    operator, with the operator's token in the environment, makes no admin of it.
+    """
 
     def __init__(self, first: Collection[str], others: Iterable[Identity] = ()) -> None:
         self._first = [Identity(digest=known, role=Role.ADMIN) for known in first]
-        self._all = [*self._first, *others]
+        self._told: set[str] = set()
+        self.replace(others)
 
     def replace(self, others: Iterable[Identity]) -> None:
-        self._all = [*self._first, *others]
+        others = list(others)
+        listed = {who.digest: who for who in others}
+        for who in self._first:
+            if (known := listed.get(who.digest)) is not None and who.digest not in self._told:
+                self._told.add(who.digest)
+                log.warning("%s holds the token of %s, who stays %s", VARIABLE, known.name, known.role.value)
+        self._all = [*(who for who in self._first if who.digest not in listed), *others]
 
     def identify(self, token: str) -> Identity | None:
         given = digest(token)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from breaker.ports import StoreUnavailable
 from monitor.alerts.policy import SENDER_LEASE
-from pointsman.admin_token import admin_hashes
-from pointsman.assemble import Service
+from pointsman.admin_token import WeakToken, admin_hashes
+from pointsman.assemble import Service, StartError
 from pointsman.reload import Reloads
 from pointsman.serve import Door, listen, serve
 from router.spend import share_spend
@@ -71,7 +71,10 @@ async def doors_of(
         from pointsman.one_port import OnePort
         from pointsman.operators import Operators
 
-        hashes, token = admin_hashes(service.settings.data_dir, os.environ)
+        try:
+            hashes, token = admin_hashes(service.settings.data_dir, os.environ)
+        except WeakToken as error:
+            raise StartError(str(error)) from error
         operators = Operators(service, HeldTokens(hashes))
         reloads = Reloads(service, role.value, file, os.environ, operators.start)
         operators.configuration = reloads

@@ -61,14 +61,16 @@ def read(
 
     `mistakes`: a list that takes names not set and keys given twice instead, so that the rest can be checked as well.
     """
+    reader = _Reader(environment)
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
+        data = reader.value(root, ()) if root is not None else {}
+    except RecursionError as error:
+        raise SettingsError([Mistake(line=0, where="", what="nests deeper than any settings do")], name) from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         what = getattr(error, "problem", None) or "is not YAML"
         raise SettingsError([Mistake(line=mark.line + 1 if mark else 0, where="", what=str(what))], name) from error
-    reader = _Reader(environment)
-    data = reader.value(root, ()) if root is not None else {}
     if mistakes is not None:
         mistakes += reader.mistakes
     elif reader.mistakes:
@@ -82,16 +84,29 @@ class _Reader:
         self.mistakes: list[Mistake] = []
         self._environment = environment
         self._plain = yaml.SafeLoader("")
+        self._open: list[yaml.Node] = []
+        """What encloses the value that is read."""
 
     def value(self, node: yaml.Node, path: Path) -> Any:
         line = node.start_mark.line + 1
         self.lines.setdefault(path, line)
-        if isinstance(node, yaml.MappingNode):
-            return self._mapping(node, path)
-        if isinstance(node, yaml.SequenceNode):
-            return [self.value(item, (*path, at)) for at, item in enumerate(node.value)]
+        if isinstance(node, yaml.CollectionNode):
+            return self._enclosing(node, path)
         value = self._plain.construct_object(node, deep=True)
         return self._with_environment(value, path, line) if isinstance(value, str) else value
+
+    def _enclosing(self, node: yaml.CollectionNode, path: Path) -> Any:
+        if any(node is around for around in self._open):
+            line = node.start_mark.line + 1
+            self.mistakes.append(Mistake(line=line, where=dotted(path), what="is an alias of what it stands in"))
+            return None
+        self._open.append(node)
+        try:
+            if isinstance(node, yaml.MappingNode):
+                return self._mapping(node, path)
+            return [self.value(item, (*path, at)) for at, item in enumerate(node.value)]
+        finally:
+            self._open.pop()
 
     def _mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:
         out: dict[str, Any] = {}

@@ -63,6 +63,21 @@ def _sqlite_settings(timeout_s: float, connection: Any, _record: object) -> None
     cursor.close()
 
 
+def place_of(url: str) -> str:
+    """A database's address as people may read it: no password, no options."""
+    parsed = make_url(url)
+    if parsed.drivername.startswith("sqlite"):
+        return str(parsed.database)
+    return f"{parsed.database} at {parsed.host or 'localhost'}:{parsed.port or 5432}"
+
+
+def reason_of(error: Exception) -> str:
+    """What the driver itself said, in one line: the error that was mapped, without the statement that met it."""
+    cause = error.__cause__ if isinstance(error, StoreUnavailable) and error.__cause__ is not None else error
+    said = getattr(cause, "orig", None) or cause
+    return " ".join(str(said).split())[:300] or type(said).__name__
+
+
 class RowRefused(StoreUnavailable):
     """The database is there and will not take these values, however often they are sent."""
 

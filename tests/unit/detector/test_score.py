@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from detector import LoopClass, Rule, fingerprint, score
+from detector import LoopClass, Rule, StreamGate, fingerprint, score
 from detector.profile import PROFILES, profile_of
 
 HEAD = "The route is closed until noon, so take the coast road and turn left at the old mill. "
@@ -131,3 +131,16 @@ def test_odd_texts_get_a_verdict(text: str) -> None:
 def test_more_repetition_never_turns_a_flagged_text_clean(unit: str, times: int) -> None:
     if score(HEAD + unit * times).degenerate:
         assert score(HEAD + unit * (times + 3)).degenerate
+
+
+@pytest.mark.parametrize("blanks", [" ", "\n", "\n\n", " \n\n", "\u3000\n"])
+@pytest.mark.parametrize("unit", ["你！", "啊", "abc ", "好的，", "go\n", "the the ", "and the new day began, "])
+def test_blanks_after_the_last_copy_hide_no_loop(unit: str, blanks: str) -> None:
+    for copies in range(3, 25):
+        text = f"Well. {unit * copies}"
+        bare, padded = score(text), score(text + blanks)
+        assert bare.degenerate is padded.degenerate, copies
+        assert abs((bare.onset or 0) - (padded.onset or 0)) < len(unit), copies
+        gate = StreamGate()
+        gate.feed(text + blanks, 0.0)
+        assert gate.finish().verdict.degenerate == padded.degenerate

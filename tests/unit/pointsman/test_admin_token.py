@@ -3,7 +3,9 @@
 import stat
 from pathlib import Path
 
-from pointsman.admin_token import FILE, admin_hashes
+import pytest
+
+from pointsman.admin_token import FILE, WeakToken, admin_hashes
 from router.auth import digest
 
 
@@ -23,5 +25,19 @@ def test_the_token_itself_is_nowhere_on_disk(tmp_path: Path) -> None:
 
 
 def test_a_token_in_the_environment_makes_no_file(tmp_path: Path) -> None:
-    assert admin_hashes(tmp_path, {"POINTSMAN_ADMIN_TOKEN": "pma-x"}) == (frozenset({digest("pma-x")}), None)
+    assert admin_hashes(tmp_path, {"POINTSMAN_ADMIN_TOKEN": "pma-from-outside"}) == (
+        frozenset({digest("pma-from-outside")}),
+        None,
+    )
     assert not (tmp_path / FILE).exists()
+
+
+def test_a_token_in_the_environment_does_not_lock_out_who_holds_the_first_one(tmp_path: Path) -> None:
+    first, _ = admin_hashes(tmp_path, {})
+    hashes, shown = admin_hashes(tmp_path, {"POINTSMAN_ADMIN_TOKEN": "pma-from-outside"})
+    assert (hashes, shown) == (first | {digest("pma-from-outside")}, None)
+
+
+def test_three_characters_are_no_admin_token(tmp_path: Path) -> None:
+    with pytest.raises(WeakToken, match="POINTSMAN_ADMIN_TOKEN has 3 characters: give it 8 or more"):
+        admin_hashes(tmp_path, {"POINTSMAN_ADMIN_TOKEN": "abc"})

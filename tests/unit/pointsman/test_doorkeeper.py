@@ -1,5 +1,7 @@
 """Who may operate, from memory."""
 
+import pytest
+
 from console.access import Identity, Role
 from pointsman.doorkeeper import HeldTokens
 from router.auth import digest
@@ -28,3 +30,14 @@ def test_a_session_ends_with_its_token() -> None:
     assert held.still_valid("") is None
     held.replace([])
     assert held.still_valid(OLGA.digest[:16]) is None
+
+
+def test_an_operators_token_in_the_servers_environment_makes_no_admin(caplog: pytest.LogCaptureFixture) -> None:
+    held = HeldTokens({digest("op"), digest("first")})
+    for _ in range(3):
+        held.replace([OLGA])
+    assert held.identify("op") == OLGA
+    assert held.identify("first") == Identity(digest=digest("first"), role=Role.ADMIN)
+    assert [record.getMessage() for record in caplog.records] == [
+        "POINTSMAN_ADMIN_TOKEN holds the token of olga, who stays operator"
+    ]

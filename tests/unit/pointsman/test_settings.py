@@ -1,5 +1,6 @@
 """The configuration file: what is read, and how a mistake is told."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 from detector.profile import PROFILES, Profile
 from pointsman.settings import SettingsError, parse
+from pointsman.yaml_lines import read
 from router.topology import WhenDown
 
 GOOD = """\
@@ -185,3 +187,16 @@ def test_a_contradiction_stands_at_the_line_that_the_file_sets() -> None:
     told = mistakes(GOOD + "breaker:\n  # strict\n  reduce_ratio: 0.05\n")
     lines = told.splitlines()
     assert len(lines) == 2 and all("line 16: breaker.reduce_ratio: must hold" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        pytest.param("routes: &a [*a]\n", "line 1: routes[0]: is an alias of what it stands in", id="a list in itself"),
+        pytest.param("models: &a\n  b: *a\n", "models.b: is an alias of what it stands in", id="a mapping in itself"),
+        pytest.param("routes: " + "[" * 5_000 + "]" * 5_000, "nests deeper than any settings do", id="5,000 deep"),
+    ],
+)
+def test_yaml_without_end_is_a_mistake_and_no_traceback(text: str, told: str) -> None:
+    with pytest.raises(SettingsError, match=re.escape(told)):
+        read(text, {})

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import exc
 
 from breaker.ports import StoreUnavailable
-from store.sql_link import RowRefused, answered, open_engine
+from store.sql_link import RowRefused, answered, open_engine, place_of, reason_of
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,16 @@ async def test_foreign_errors_become_ours(error: Exception, expected: type[Excep
     with pytest.raises(StoreUnavailable) as caught, answered():
         raise error
     assert type(caught.value) is expected
+
+
+def test_where_a_database_is_can_be_told_without_its_password() -> None:
+    assert place_of("postgresql://ops:secret@db.example:5433/pointsman?ssl=require") == "pointsman at db.example:5433"
+    assert place_of("sqlite:////var/lib/pointsman/pointsman.db") == "/var/lib/pointsman/pointsman.db"
+
+
+async def test_why_a_database_cannot_be_used_is_what_its_driver_said() -> None:
+    with pytest.raises(StoreUnavailable) as mapped, answered():
+        raise exc.DatabaseError("SELECT secret", {"x": 1}, Exception("file is not a\n database"))
+    assert reason_of(mapped.value) == "file is not a database"
+    assert reason_of(ValueError("a newer release has been here")) == "a newer release has been here"
+    assert reason_of(ConnectionRefusedError()) == "ConnectionRefusedError"
