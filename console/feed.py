@@ -70,6 +70,7 @@ class Feed:
             at=yard.now_s(),
             rows=in_order(self._row(model, shares.get(model, ()), refusals.get(model, ())) for model in yard.models),
             phrase_only=tuple(yard.phrase_only_routes()),
+            errors_only=tuple(yard.errors_only_routes()),
             detector_suspect=yard.detector_suspect(),
             store_down=yard.store_down(),
             sql_down=self._sql_down,
@@ -142,6 +143,7 @@ class Feed:
                 for row in fleet.rows
             ),
             fleet.phrase_only,
+            fleet.errors_only,
             fleet.detector_suspect,
             fleet.store_down,
             fleet.sql_down,

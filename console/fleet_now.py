@@ -149,6 +149,9 @@ class FleetNow:
     at: float
     rows: tuple[Row, ...]
     phrase_only: tuple[str, ...] = ()
+    """Routes without a model that may answer, whose users get prepared phrases."""
+    errors_only: tuple[str, ...] = ()
+    """Those that have no phrases either: users get an error."""
     detector_suspect: bool = False
     store_down: bool = False
     sql_down: bool = False

@@ -80,7 +80,10 @@ class Yard(Fleet, Protocol):
         """What `shares` says of every model, worked out once."""
 
     def phrase_only_routes(self) -> Sequence[str]:
-        """Routes in which no model may answer."""
+        """Routes in which no model may answer, so that users get prepared phrases."""
+
+    def errors_only_routes(self) -> Sequence[str]:
+        """Such routes that have no phrases either: users get an error."""
 
     def detector_suspect(self) -> bool: ...
     async def study(self, model: str) -> tuple[Explanation, Seen]: ...

@@ -5,7 +5,7 @@ and resolves what ends while it looks; at its start it knows nothing, so it also
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,11 +15,11 @@ from breaker.fleet import FLEET
 from breaker.guard import Guard
 from breaker.levels import Level
 from breaker.ports import StoreUnavailable
-from breaker.share import RouteCandidate, phrase_only, without
+from breaker.share import phrase_only, without
 from monitor.alerts.alert import Alert, AlertKind, Severity
 from monitor.ports import AlertDesk
 from router.rests import Rests
-from router.topology import Topology
+from router.topology import Route, Topology
 
 log = logging.getLogger("pointsman")
 LOOK_S = 1.0
@@ -29,6 +29,10 @@ KINDS = {
     ConditionKind.PHRASE_ONLY: (AlertKind.PHRASE_ONLY, Severity.CRITICAL),
     ConditionKind.STORE_DOWN: (AlertKind.STORE_DOWN, Severity.CRITICAL),
     ConditionKind.FORBIDDEN: (AlertKind.FORBIDDEN, Severity.WARN),
+}
+STANDING: Mapping[AlertKind, tuple[str, ...]] = {
+    AlertKind.FORBIDDEN: ("others", "routes", "routes_out", "routes_mute"),
+    AlertKind.PHRASE_ONLY: ("phrases",),
 }
 SUBJECTS = {FLEET: "fleet", STORE: "Redis"}
 Key = tuple[ConditionKind, str]
@@ -58,19 +62,25 @@ def refusals(rests: Rests) -> list[Condition]:
     ]
 
 
-def who_answers(
-    model: str, routes: Mapping[str, Sequence[RouteCandidate]], levels: Mapping[str, Level]
-) -> Mapping[str, Any]:
-    """In how many routes the model stands, and in which of them nobody is left."""
-    mine = {name: all_ for name, all_ in routes.items() if any(one.model == model for one in all_)}
-    return {"routes": len(mine), "routes_out": [name for name, all_ in mine.items() if phrase_only(all_, levels)]}
+def who_answers(model: str, routes: Mapping[str, Route], levels: Mapping[str, Level]) -> Mapping[str, Any]:
+    """In how many routes the model stands, in which of them nobody is left, and which of those have no phrases either."""
+    mine = [route for route in routes.values() if any(one.model == model for one in route.candidates)]
+    out = [route for route in mine if phrase_only(route.candidates, levels)]
+    return {
+        "routes": len(mine),
+        "routes_out": [route.name for route in out],
+        "routes_mute": [route.name for route in out if not route.speaks],
+    }
+
+
+def with_facts(alert: Alert, more: Mapping[str, Any]) -> Alert:
+    return replace(alert, facts={**alert.facts, **more})
 
 
 def standing(alert: Alert) -> object:
-    """What of an alert that holds is worth telling the desk again: who answers instead changes while a vendor refuses us."""
-    if alert.kind is not AlertKind.FORBIDDEN:
-        return True
-    return tuple(str(alert.facts.get(name)) for name in ("others", "routes", "routes_out"))
+    """What of an alert that holds is worth telling the desk again: who answers instead changes while a vendor refuses us,
+    and whether a route has phrases is a setting."""
+    return tuple(str(alert.facts.get(name)) for name in STANDING.get(alert.kind, ()))
 
 
 def _endpoint(model: str, endpoint: int) -> str:
@@ -115,9 +125,12 @@ class ConditionWatch:
         found = self._guard.conditions(routes, refused=refused)
         levels = without(self._guard.levels(), refused)
         alerts = {one.key: alert_of(one, now_s) for one in found}
+        for one in found:
+            if one.kind is ConditionKind.PHRASE_ONLY:
+                alerts[one.key] = with_facts(alerts[one.key], {"phrases": topology.routes[one.subject].speaks})
         for one in refusals(self._rests):
             alert = alert_of(one, now_s)
-            alerts[one.key] = replace(alert, facts={**alert.facts, **who_answers(alert.model, routes, levels)})
+            alerts[one.key] = with_facts(alert, who_answers(alert.model, topology.routes, levels))
         return alerts
 
     def _known(self) -> set[Key]:

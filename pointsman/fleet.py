@@ -18,6 +18,7 @@ from breaker.window import MinuteRow
 from console.fleet_ports import Act, AuditTrail, Known, Refusal, Share, Yard
 from router.journey import Deps
 from router.rests import Resting, RestReason
+from router.topology import Route
 from store.sql_admin import SqlAdminLog
 
 
@@ -85,8 +86,15 @@ class GuardedFleet:
         )
 
     def phrase_only_routes(self) -> Sequence[str]:
+        return [route.name for route in self._out() if route.speaks]
+
+    def errors_only_routes(self) -> Sequence[str]:
+        return [route.name for route in self._out() if not route.speaks]
+
+    def _out(self) -> list[Route]:
+        """The routes of which no model may answer."""
         levels = self._usable()
-        return [r.name for r in self.deps.topology.routes.values() if phrase_only(r.candidates, levels)]
+        return [route for route in self.deps.topology.routes.values() if phrase_only(route.candidates, levels)]
 
     def detector_suspect(self) -> bool:
         return self.guard.detector_suspect

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from breaker.share import RouteCandidate as Candidate
 from detector.profile import Profile
+from fallback_phrases.catalog import SILENT_SCENES
 from router.price import Price
 from upstream.call import Endpoint, Timeouts
 
@@ -75,6 +76,11 @@ class Route:
     """Headings that a reply must hold, its code fences closed; None: its form is not looked at."""
     timeouts: Timeouts = DEFAULT_TIMEOUTS
     deadline_s: float = 120.0
+
+    @property
+    def speaks(self) -> bool:
+        """Whether a phrase answers where no model may; else the client gets a 503."""
+        return self.phrases and self.when_down is WhenDown.PHRASE and self.scene not in SILENT_SCENES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ import msgspec
 
 from base.clock import Clock
 from breaker.ports import Lease, StoreUnavailable
+from monitor.alerts.alert import AlertKind
 from monitor.alerts.decide import Notice, decide
 from monitor.alerts.mute import Window, muted
 from monitor.alerts.policy import AlertPolicy
@@ -27,6 +28,11 @@ LEAST_REAL_S = 0.1
 OVERLAP_S = 5.0
 KEPT_MEMBERS = 20
 """Members written out in one letter; the rest are counted."""
+WITHOUT_REPLIES = frozenset({AlertKind.FORBIDDEN, AlertKind.MODEL_CHANGED})
+NOT_OF_REPLIES = frozenset(
+    {"operator", "force_expired", "hard_failures", "hard_in_a_row", "worse_hard", "no_data", "starved", "source_fails"}
+)
+"""Reasons of moves and of gray releases that no reply gave."""
 LOOK_BACK_S = 1_800.0
 """The samples of an incident are those from half an hour before it opened: the rules look back that far."""
 
@@ -114,9 +120,18 @@ class Notifier:
 
     async def _body(self, notice: Notice) -> Mapping[str, Any]:
         lead, dossier = notice.lead, Dossier()
-        if self._dossiers is not None and lead.model:
+        if self._dossiers is not None and lead.model and of_replies(lead.kind, lead.facts):
             dossier = await self._dossiers.about(lead.model, lead.opened_at - LOOK_BACK_S)
         return body_of(notice, dossier)
+
+
+def of_replies(kind: AlertKind, facts: Mapping[str, Any]) -> bool:
+    """Whether failed replies are what the alert is about: a refused key, a hand or hard failures are shown no loops, which
+    would be those of another trouble, perhaps of one that is long over."""
+    if kind is AlertKind.GRAY:
+        return facts.get("reason") not in NOT_OF_REPLIES
+    given = facts.get("reasons") or ()
+    return kind not in WITHOUT_REPLIES and not (given and NOT_OF_REPLIES.issuperset(given))
 
 
 def body_of(notice: Notice, dossier: Dossier | None = None) -> Mapping[str, Any]:

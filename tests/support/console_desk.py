@@ -60,6 +60,7 @@ class World:
     store_gone: bool = False
     sql_gone: bool = False
     phrase_only: tuple[str, ...] = ()
+    errors_only: tuple[str, ...] = ()
     suspect: bool = False
     refused: dict[str, list[Refusal]] = field(default_factory=dict)
     withdrawn: set[str] = field(default_factory=set)
@@ -89,6 +90,9 @@ class World:
 
     def phrase_only_routes(self) -> Sequence[str]:
         return self.phrase_only
+
+    def errors_only_routes(self) -> Sequence[str]:
+        return self.errors_only
 
     def detector_suspect(self) -> bool:
         return self.suspect

@@ -66,6 +66,9 @@ ALERTS: dict[str, Alert] = {
         until=AT + 1_800,
     ),
     "phrase_only": found(AlertKind.PHRASE_ONLY, "chat", Severity.CRITICAL, model="", models=3.0),
+    "phrase_only_without_phrases": found(
+        AlertKind.PHRASE_ONLY, "solo", Severity.CRITICAL, model="", models=1.0, phrases=False
+    ),
     "detector_suspect": found(AlertKind.DETECTOR_SUSPECT, "*", Severity.CRITICAL, model="", models=3.0, until=AT + 600),
     "flapping": found(AlertKind.FLAPPING, until=AT + 3_600),
     "hourly": found(
@@ -188,11 +191,14 @@ ALERTS: dict[str, Alert] = {
             others=0.0,
             routes=routes,
             routes_out=out,
+            routes_mute=[one for one in out if one.startswith("solo")],
         )
         for name, status, routes, out in (
             ("all", 402.0, 2, []),
             ("and_some_routes_are_out", 401.0, 2, ["chat"]),
             ("and_nobody_is_left", 403.0, 2, ["chat", "summary"]),
+            ("and_users_of_some_routes_get_errors", 401.0, 4, ["chat", "solo", "solo2"]),
+            ("and_users_of_the_only_route_get_errors", 401.0, 1, ["solo"]),
             ("and_nobody_asks_it", 404.0, 0, []),
         )
     },

@@ -61,6 +61,15 @@ async def test_banners_say_what_is_gone_and_how_old_the_figures_are() -> None:
     assert "No model may answer on chat" in text and "Most models became ill at once" in text
 
 
+async def test_the_banner_of_a_route_without_phrases_says_that_users_get_an_error() -> None:
+    text = await page(World(errors_only=("solo",)))
+    assert "No model may answer on solo, and there are no prepared phrases for it: users get an error (503)." in text
+    assert "prepared phrases only" not in text
+    assert "solo 已没有可用模型，也没有兜底话术：用户会收到错误（503）。" in await page(
+        World(errors_only=("solo",)), language="zh"
+    )
+
+
 async def test_a_store_that_was_never_there_still_gives_a_page() -> None:
     text = await page(World(store_gone=True))
     assert "Redis does not answer" in text and "alpha" in text

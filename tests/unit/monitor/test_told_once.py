@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +15,7 @@ from monitor.alerts.alert import AlertKind, Severity
 from monitor.alerts.decide import Group, Notice, told
 from monitor.alerts.incident import Incident
 from monitor.alerts.mute import Silence
-from monitor.alerts.notify import Notifier
+from monitor.alerts.notify import Notifier, of_replies
 from monitor.alerts.ports import NoticeBook
 from monitor.alerts.routing import Routing
 from store.memory import MemoryLease
@@ -150,3 +151,21 @@ def test_each_condition_is_told_once_firing_and_once_resolved_in_any_order(steps
         firsts = [one for one in notice.firing if not one.announced]
         assert all(begun[one.id] == notice.at for one in firsts), "announced once"
     assert all(one.settled for one in world.desk.incidents), "nothing is left over"
+
+
+@pytest.mark.parametrize(
+    ("kind", "facts", "has"),
+    [
+        (AlertKind.FORBIDDEN, {"status": 401.0}, False),
+        (AlertKind.GRAY, {"reason": "operator"}, False),
+        (AlertKind.GRAY, {"reason": "worse_repeats"}, True),
+        (AlertKind.TRANSITION, {"reasons": ["operator"]}, False),
+        (AlertKind.TRANSITION, {"reasons": ["hard_failures"]}, False),
+        (AlertKind.TRANSITION, {"reasons": ["hard_failures", "ratio_30m"]}, True),
+        (AlertKind.TRANSITION, {}, True),
+    ],
+)
+def test_a_refused_key_and_a_stop_by_hand_carry_no_loop_of_another_trouble(
+    kind: AlertKind, facts: dict[str, object], has: bool
+) -> None:
+    assert of_replies(kind, facts) is has

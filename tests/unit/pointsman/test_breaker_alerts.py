@@ -1,5 +1,7 @@
 """The breaker's conditions, handed to the desk: once each, resolved when over, also over a restart."""
 
+from dataclasses import replace
+
 from breaker.levels import Mode
 from breaker.policy import BreakerPolicy
 from breaker.ports import StoreUnavailable
@@ -7,7 +9,7 @@ from breaker.share import RouteCandidate
 from monitor.alerts.alert import Alert, AlertKind, Severity
 from pointsman.breaker_alerts import ConditionWatch
 from router.rests import RestReason, Rests
-from router.topology import Model, Route, Topology
+from router.topology import Model, Route, Topology, WhenDown
 from store.memory_desk import MemoryDesk
 from tests.support.memory_fleet import Fleet, talk
 from upstream.call import Endpoint
@@ -171,3 +173,24 @@ async def test_the_alert_of_a_refusal_says_who_answers_instead_and_is_told_anew_
     rests.rest("b", 0, now_s + 700, reason=RestReason.FORBIDDEN, at=now_s + 400, status=401)
     await watch.once()
     assert len([a for a in desk.fired if a.kind is AlertKind.FORBIDDEN]) == 2
+
+
+async def test_users_of_a_route_without_phrases_are_not_said_to_get_prepared_phrases() -> None:
+    fleet, desk, rests, whole = Fleet(MODELS), Desk(), Rests(), topology()
+    solo = Route(name="solo", candidates=(RouteCandidate(model="b", weight=1.0),), when_down=WhenDown.ERROR)
+    programs = Route(name="extract", candidates=solo.candidates, scene="structured")
+    spoken = Route(name="spoken", candidates=solo.candidates)
+    whole = replace(whole, routes={**whole.routes, "solo": solo, "extract": programs, "spoken": spoken})
+    rests.know(whole)
+    watch = ConditionWatch(fleet.replica(), lambda: whole, desk, fleet.clock, rests)
+    now_s = fleet.clock.now_s()
+    rests.rest("b", 0, now_s + 300, reason=RestReason.FORBIDDEN, at=now_s, status=401)
+    await watch.once()
+    out = {a.subject: a.facts["phrases"] for a in desk.fired if a.kind is AlertKind.PHRASE_ONLY}
+    assert out == {"solo": False, "extract": False, "spoken": True}
+    (refusal,) = [a.facts for a in desk.fired if a.kind is AlertKind.FORBIDDEN]
+    assert (refusal["routes"], refusal["routes_out"], refusal["routes_mute"]) == (
+        4,
+        ["solo", "extract", "spoken"],
+        ["solo", "extract"],
+    )
