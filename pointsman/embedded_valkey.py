@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import fcntl
 import logging
+import shutil
 import sys
 import tempfile
 from contextlib import AsyncExitStack
@@ -28,6 +29,7 @@ READY_S = 20.0
 STOPPED_S = 10.0
 LOOK_S = 0.02
 AGAIN_S = 1.0
+SOCKET_FOLDER = "pointsman-"
 
 
 class NoValkey(Exception):
@@ -85,7 +87,7 @@ class _Server:
 
 def _new_address(folder: Path, stack: AsyncExitStack) -> Path:
     # A socket's path may have 100 characters at most, and only we may open it.
-    socket = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pointsman-"))) / "valkey.sock"
+    socket = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=SOCKET_FOLDER))) / "valkey.sock"
     (folder / "address").write_text(str(socket), encoding="utf-8")
     return socket
 
@@ -153,13 +155,16 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
 async def _end_left_behind(folder: Path) -> None:
     """Two servers that append to one file would ruin it: one whose owner was killed must end first."""
     socket = _old_address(folder)
-    if socket is None or not await _answers(socket):
+    if socket is None:
         return
-    log.warning("ending a Valkey that an earlier process left behind")
-    client = Redis(unix_socket_path=str(socket), socket_timeout=READY_S)
-    with contextlib.suppress(RedisError, OSError):
-        await client.shutdown()
-    await client.aclose()
+    if await _answers(socket):
+        log.warning("ending a Valkey that an earlier process left behind")
+        client = Redis(unix_socket_path=str(socket), socket_timeout=READY_S)
+        with contextlib.suppress(RedisError, OSError):
+            await client.shutdown()
+        await client.aclose()
+    if socket.parent.name.startswith(SOCKET_FOLDER):
+        shutil.rmtree(socket.parent, ignore_errors=True)
 
 
 def _old_address(folder: Path) -> Path | None:

@@ -21,6 +21,11 @@ BEHAVIOURS = frozenset(LOOPS) | {
     "reasoning_length", "reasoning_loop", "stall", "json",
 }  # fmt: skip
 KNOWN = ", ".join(sorted(BEHAVIOURS))
+HOW = (
+    'Tell it what to do by the header "x-script: NAME", by [[NAME]] in the last message, by the model script-NAME, or for a '
+    'share of a model\'s replies by POST /script {"model": "m", "behaviour": "NAME", "share": 0.3}. '
+    f"Names: {KNOWN}."
+)
 MARK = re.compile(r"\[\[([\w-]+)\]\]")
 CJK = re.compile(r"[\u4e00-\u9fff]")
 JSON_REPLY = '{"city": "Oslo", "degrees": 4}'
@@ -348,7 +353,9 @@ async def serve(port: int, delay_s: float) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m pointsman.demo.scripted", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m pointsman.demo.scripted", description=__doc__.split("\n")[0], epilog=HOW
+    )
     parser.add_argument("--port", type=int, default=0, help="0: any free one; it is printed")
     parser.add_argument("--delay-s", type=float, default=0.01, help="seconds between two events of a stream")
     given = parser.parse_args()

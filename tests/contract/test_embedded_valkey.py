@@ -3,7 +3,9 @@
 import asyncio
 import os
 import signal
+import tempfile
 from contextlib import AsyncExitStack
+from glob import glob
 from pathlib import Path
 
 import pytest
@@ -49,6 +51,16 @@ async def test_it_ends_with_its_owner_and_the_next_one_finds_the_data(tmp_path: 
             await client.aclose()
     assert kept == b"1"
     assert not [pid for pid in pids if alive(pid)]
+
+
+async def test_the_socket_of_an_owner_that_was_killed_is_cleared_away(tmp_path: Path) -> None:
+    left = Path(tempfile.mkdtemp(prefix="pointsman-"))
+    folder = tmp_path / "valkey"
+    folder.mkdir()
+    (folder / "address").write_text(str(left / "valkey.sock"), encoding="utf-8")
+    async with AsyncExitStack() as stack:
+        await embedded_valkey(folder, stack)
+    assert str(left) not in glob(f"{left.parent}/pointsman-*")
 
 
 async def test_two_owners_of_one_folder_are_refused(tmp_path: Path) -> None:
