@@ -40,8 +40,10 @@ class Limits:
 
     def heard(self, now: float) -> None:
         """Words came: the gap is counted from here."""
-        self._spoke = True
         self._silent_at = now + self._idle_s
+        if not self._spoke:
+            self._spoke = True
+            self._sooner()
 
     def check(self, now: float) -> None:
         """Raises TimedOut when a limit has passed although bytes keep coming: keep-alives do."""
@@ -55,7 +57,7 @@ class Limits:
             raise self.timed_out()
         return left
 
-    def _fresh_s(self) -> float:
+    def fresh_s(self) -> float:
         """As `left_s`, but a gap that passed while nobody read is the client's slowness: what came meanwhile is read first."""
         now = self._clock.monotonic_s()
         if self._spoke and self._silent_at <= now:
@@ -73,7 +75,7 @@ class Limits:
         assert task is not None
         self._cancelled_before = task.cancelling()
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(self._clock.real_s(self._fresh_s()), self._fire)
+            self._arm(self.fresh_s())
 
     def done(self) -> None:
         self._waiting = None
@@ -91,14 +93,26 @@ class Limits:
             self._timer.cancel()
             self._timer = None
 
+    def _sooner(self) -> None:
+        """The limit moved to an earlier moment, as the first words may move it: an armed timer only ever moves on by itself."""
+        if self._timer is None:
+            return
+        self._timer.cancel()
+        self._timer = None
+        if self._waiting is not None:
+            self._arm(min(self._total_at, self._silent_at) - self._clock.monotonic_s())
+
+    def _arm(self, left_s: float) -> None:
+        wait_s = max(_LEAST_S, self._clock.real_s(left_s))
+        self._timer = asyncio.get_running_loop().call_later(wait_s, self._fire)
+
     def _fire(self) -> None:
         self._timer = None
         if self._waiting is None:
             return  # the next wait sets it anew
         left = min(self._total_at, self._silent_at) - self._clock.monotonic_s()
         if left > 0:
-            wait_s = max(_LEAST_S, self._clock.real_s(left))
-            self._timer = asyncio.get_running_loop().call_later(wait_s, self._fire)
+            self._arm(left)
             return
         self._expired = True
         self._waiting.cancel()
@@ -143,9 +157,11 @@ class Reading:
         # A read that is cancelled kills the body's generator, so while a gate holds the read is a task of its own
         # that outlives the tick.
         assert self._parts is not None
-        left = self._limits.left_s()
         if self.task is None:
+            left = self._limits.fresh_s()
             self.task = asyncio.ensure_future(self._one())
+        else:
+            left = self._limits.left_s() if not self.task.done() else TICK_S
         wait = min(left, TICK_S) if holding else left
         done, _ = await asyncio.wait({self.task}, timeout=self._clock.real_s(wait))
         if done:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections import deque
 from collections.abc import AsyncIterator
 
 import httpx
@@ -140,6 +141,33 @@ async def test_each_limit_of_a_stream_has_its_own_name(
 ) -> None:
     attempt, _ = await run(upstream, up, name, stream=True, timeouts=timeouts)
     assert attempt.fault is fault
+
+
+class Taking:
+    """A reader that takes what comes past the iteration."""
+
+    def take(self, ready: deque[Piece]) -> None:
+        while ready and not ready[0].finish_reason:
+            ready.popleft()
+
+
+@pytest.mark.parametrize("passing", [False, True], ids=["by iteration", "past the iteration"])
+@pytest.mark.parametrize("first_text_s", [2_000.0, 1_000.0], ids=["one of several", "the last candidate"])
+async def test_a_stream_that_speaks_and_stalls_is_not_held_until_the_longer_limit_of_its_first_word(
+    upstream: Upstream, up: ScriptedUpstream, passing: bool, first_text_s: float
+) -> None:
+    # The last candidate is given all that is left for its first word: as long as for the whole.
+    limits = Timeouts(first_text_s=first_text_s, idle_s=0.3, total_s=1_000)
+    endpoint = Endpoint(base_url=up.base_url, upstream_model="m")
+    reply = upstream.stream(call("stall", stream=True), endpoint, limits)
+    text = ""
+    async with asyncio.timeout(60):
+        async for piece in reply:
+            text += piece.text
+            if passing and piece.text:
+                reply.pass_to(Taking())
+    assert text and reply.attempt is not None
+    assert (reply.attempt.fault, reply.attempt.detail) == (Fault.TIMEOUT_IDLE, "gap")
 
 
 async def test_a_whole_reply_is_bounded_by_its_total(upstream: Upstream, up: ScriptedUpstream) -> None:

@@ -99,6 +99,29 @@ async def test_a_timeout_in_the_middle_of_a_stream_is_logged_as_one() -> None:
         assert world.guard.outcomes == ["a:failed"]
 
 
+@pytest.mark.parametrize("tells", ["tells", "structured"])
+@pytest.mark.parametrize("alone", [True, False], ids=["the only candidate", "one of two"])
+async def test_a_stream_that_stalls_is_ended_by_its_gap_although_a_first_word_is_given_longer(
+    alone: bool, tells: str
+) -> None:
+    """`first_text_s` above `idle_s`, as by default; the last candidate has all the time there is for its first word."""
+    limits = Timeouts(connect_s=5.0, first_text_s=400.0, idle_s=0.4, total_s=1_000.0)
+    begun = FINE[:20] if tells == "tells" else '{"a": "'
+    answers = {
+        "a": stream(begun, finish=None, then="stall"),
+        "b": stream(FINE[20:] if tells == "tells" else '{"a": 1}'),
+    }
+    more = {"response_format": {"type": "json_object"}} if tells == "structured" else {}
+    async with raw_world(answers, names="a" if alone else "ab", timeouts=limits) as (world, _), asyncio.timeout(60):
+        response = await world.ask(stream=True, **more)
+        row = world.log.calls[0]
+        assert row.attempts[0]["fault"] == "timeout_idle"
+        assert world.guard.outcomes[0] == "a:failed"
+        if not alone:
+            assert row.attempts[-1]["model"] == "b"
+            assert streamed_text(response) == (FINE if tells == "tells" else '{"a": 1}')
+
+
 @pytest.mark.parametrize(
     "beat",
     [
