@@ -17,10 +17,13 @@ from pointsman.accepting import Acceptor, Client
 from pointsman.assemble import Service, StartError
 from pointsman.settings import Settings
 from pointsman.wire_limits import limited
+from router.telling import LAST_WORDS_S
 
 BACKLOG = 2048
 KEEP_ALIVE_S = 75
 """Longer than the 60 s of common balancers: who keeps a connection longest must not be the one that sends on it."""
+END_S = 2 * LAST_WORDS_S
+"""How long requests that we end may take to say so: a reader that is slow is given the half of it."""
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -60,6 +63,17 @@ class DoorServer(QuietServer):
             acceptor.start()
         self.servers = cast("list[asyncio.base_events.Server]", acceptors)
         self.started = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Drain; then end what still runs, and wait until it has: else it would find its upstream closed and blame the model."""
+        await super().shutdown(sockets)
+        left = set(self.server_state.tasks)
+        for task in left:
+            # uvicorn cancels when the drain is over, not when it is forced; told twice, a request would lose its last words.
+            if not task.cancelling():
+                task.cancel()
+        if left:
+            await asyncio.wait(left, timeout=END_S)
 
 
 def listen(address: tuple[str, int]) -> socket.socket:
