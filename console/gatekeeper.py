@@ -39,6 +39,8 @@ class Gate:
         """Who sent `Authorization: Bearer ADMIN_TOKEN`. Raises AdminError 401 or 403."""
         scheme, _, token = (authorization or "").partition(" ")
         who = self._keeper.identify(token.strip()) if scheme.lower() == "bearer" else None
+        if who is None and scheme.lower() == "bearer" and token.strip():
+            raise AdminError(401, "unauthorized", "this admin token is not valid: it is mistyped or was revoked")
         if who is None:
             raise AdminError(401, "unauthorized", "send an admin token as `Authorization: Bearer TOKEN`")
         if not who.role.may(needed):

@@ -9,6 +9,7 @@ from console.csv_out import Sheet, records
 from console.fleet_ports import AuditTrail
 from console.marked import marked
 from console.record_ports import Asked, Records, Sought, Try
+from console.shown import hidden
 from console.site import Site, Visit, acts, looks
 
 PAGE = 50
@@ -62,6 +63,12 @@ class RequestPages:
             axis=axis,
             end_ms=max([asked.elapsed_ms, *(begun + one.elapsed_ms for one, begun in axis)]) or 1,
             marked=lambda one: marked(one.excerpt, onset=one.onset),
+            hidden=lambda one: hidden(
+                asked.fallback,
+                asked.status,
+                asked.stream,
+                [attempt.suppressed_chars for attempt in asked.tries if attempt.model == one.model and attempt.fault],
+            ),
             sheets={"attempts": records(asked.tries, *Try.__dataclass_fields__)},
         )
 

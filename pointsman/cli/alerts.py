@@ -6,14 +6,28 @@ from urllib.parse import quote, urlencode
 import typer
 from rich.table import Table
 
-from pointsman.cli.asking import JsonOption, TokenOption, UrlOption, asked, tell
+from pointsman.cli.asking import JsonOption, TokenOption, UrlOption, asked, passed_on, tell
 from pointsman.cli.tables import print_table
 from pointsman.cli.words import moment
 
-app = typer.Typer(no_args_is_help=True, help="Alerts: list, take, silence; test the channels.")
+app = typer.Typer(invoke_without_command=True, help="Alerts: list, take, silence; test the channels.")
+MOMENTS_FROM_S = 1e9
+"""No figure of an alert is as large: it is a moment in seconds since the epoch (2001 or later)."""
 ReasonOption: str = typer.Option("taken", help="For the audit log.")
 ActorOption: str = typer.Option("", "--as", "--actor", help="Who you are, where several share one token.")
 AlertArgument = Annotated[str, typer.Argument(help="As in the message: A17.")]
+
+
+@app.callback(invoke_without_command=True)
+def alerts(
+    context: typer.Context,
+    url: str = UrlOption,
+    token: str = TokenOption,
+    as_json: bool = JsonOption,
+) -> None:
+    """List the alerts that are open. Exit 1: the service did not tell."""
+    if not passed_on(context, url, token, as_json):
+        list_alerts(state="open", model="", kind="", limit=50, as_json=as_json, url=url, token=token)
 
 
 @app.command("list")
@@ -55,12 +69,25 @@ def _show(told: dict[str, Any]) -> None:
     here = told["alert"]
     typer.echo(f"{here['ref']} {here['kind']} {here['subject']} {here['scene']}: {here['stage']}, {here['state']}")
     for name, value in here["facts"].items():
-        typer.echo(f"  {name}: {value}")
+        typer.echo(f"  {name}: {_plain(value)}")
     out = Table("at", "what", "who", "words")
     for event in told["events"]:
         out.add_row(moment(event["at"]), event["event"], event["actor"], event["text"])
     print_table(out)
     print_table(_letters(told["deliveries"]))
+
+
+def _plain(value: Any) -> str:
+    """A fact as a person writes it: no brackets, no quotes."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_plain(one)}" for name, one in value.items()) or "none"
+    if isinstance(value, list):
+        return ", ".join(map(_plain, value)) or "none"
+    if value is None or isinstance(value, bool):
+        return {True: "yes", False: "no", None: "none"}[value]
+    if isinstance(value, float):
+        return moment(value) if value >= MOMENTS_FROM_S else f"{value:g}"
+    return str(value)
 
 
 @app.command()

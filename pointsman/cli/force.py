@@ -6,9 +6,12 @@ from urllib.parse import quote
 
 import typer
 
-from breaker.levels import Mode
+from breaker.levels import Level, Mode
 from pointsman.cli import words
 from pointsman.cli.asking import TokenOption, UrlOption, asked
+
+NO_TRAFFIC = frozenset({Level.OPEN.value, Level.RECOVERING.value})
+"""A model that recovers is asked by probes alone."""
 
 
 def force(
@@ -33,10 +36,9 @@ def force(
 
 def said(told: dict[str, Any]) -> str:
     """What holds now, until when, and the way straight back."""
-    model, now = (
-        told["model"],
-        f"{told['model']} is {words.mode(told['mode'])}, and takes traffic as {words.level(told['effective'])}",
-    )
+    model, level = told["model"], words.level(told["effective"])
+    takes = f"takes no traffic ({level})" if told["effective"] in NO_TRAFFIC else f"takes traffic as {level}"
+    now = f"{model} is {words.mode(told['mode'])}, and {takes}"
     if told["mode"] == Mode.AUTO:
         return now
     end = f" until {words.moment(told['mode_until'])}" if told.get("mode_until") else ""

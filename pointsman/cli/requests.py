@@ -10,9 +10,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from console.shown import hidden
 from pointsman.cli.asking import TokenOption, UrlOption, asked
 from pointsman.cli.tables import print_table
-from pointsman.cli.words import moment
+from pointsman.cli.words import moment, words
 
 HOUR_S = 3_600
 
@@ -73,8 +74,16 @@ def _show(told: dict[str, Any]) -> None:
         tries.add_row(*(Text(cell) for cell in cells))
     print_table(tries)
     for failed in told["failed"]:
-        console.print(Text(f"{failed['model']}, not shown to the user: {failed['loop_class'] or failed['fault']}"))
+        console.print(Text(said(row, failed)))
         console.print(Text(failed["excerpt"]), soft_wrap=True)
+
+
+def said(row: dict[str, Any], failed: dict[str, Any]) -> str:
+    """What the excerpt below is, and what of it the user did not see, where that is known."""
+    ill = [one["suppressed_chars"] or 0 for one in row["attempts"] if one["model"] == failed["model"] and one["fault"]]
+    key, n = hidden(row["fallback"], row["status"], row.get("stream", False), ill)
+    more = f"; {words()(f'request.{key}', n=n)}" if key else ""
+    return f"{failed['model']} said ({failed['loop_class'] or failed['fault']}{more}):"
 
 
 def _json(value: Any) -> str:

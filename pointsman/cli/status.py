@@ -11,16 +11,21 @@ from rich.text import Text
 from breaker.levels import Level, Mode, Reason
 from console.fleet_ports import Refusal
 from console.refusals import REFUSED, words_of
+from console.words import duration
 from pointsman.cli import words
 from pointsman.cli.asking import TokenOption, UrlOption, asked
 from pointsman.cli.tables import print_table
 
+FOLLOWED = frozenset(
+    {Reason.COOLED_DOWN, Reason.PROBES_PASSED, Reason.PROBES_FAILED, Reason.PROBES_TIMED_OUT, Reason.REBUILT}
+)
+"""Reasons of moves that only go on from an earlier one: what made the model ill stands there."""
 FORCED = frozenset({Mode.FORCED_OPEN.value, Mode.FORCED_NORMAL.value})
 
 
 def status(
     url: str = UrlOption,
-    model: str = typer.Option("", "--why", help="Tell each rule of this model instead."),
+    model: str = typer.Option("", "--why", help="Tell why this model stands where it stands, and what would move it."),
     token: str = TokenOption,
     language: str = words.LanguageOption,
     as_json: bool = typer.Option(False, "--json", help="As JSON, ratios 0..1, moments in seconds since the epoch."),
@@ -42,9 +47,38 @@ def _tell_rules(told: dict[str, Any], model: str, language: str) -> None:
     if not rows:
         typer.echo(f"pointsman: no model {model!r}; known: {', '.join(r['model'] for r in told['models'])}", err=True)
         raise typer.Exit(1)
+    for line in causes(rows[0], told["now"], language):
+        typer.echo(line)
     refused = refusal(rows[0], told["now"], language)
     for line in ([refused, words.words(language)("refusal.do")] if refused else []) + rows[0]["next"]:
         typer.echo(line)
+
+
+def causes(row: dict[str, Any], now_s: float, language: str) -> list[str]:
+    """The last move with its figures; before it the one that a rule made, where the last one only followed from that."""
+    t = words.words(language)
+    if row["mode"] in FORCED:
+        why = t("why.forced", actor=row.get("mode_actor", ""), reason=row.get("mode_reason", ""))
+        return [t("why.since_unknown", level=t(f"level.{row['effective']}"), why=why)]
+    out: list[str] = []
+    for move in reversed(row.get("transitions") or []):
+        out.append(_cause(move, now_s, language))
+        if move["to_level"] == Level.HEALTHY or not FOLLOWED.issuperset(move["reasons"]):
+            break
+    return out
+
+
+def _cause(move: dict[str, Any], now_s: float, language: str) -> str:
+    t = words.words(language)
+    figures = t("join").join(
+        f"{t(f'number.{short}') if f'number.{short}' in t else short} {_figure(name, value)}"
+        for name, value in (move.get("numbers") or {}).items()
+        if (short := name.rpartition(".")[2])
+    )
+    why = t("join").join(t(f"reason.{one}") if f"reason.{one}" in t else one for one in move["reasons"])
+    level, held = t(f"level.{move['to_level']}"), duration(t, now_s - move["at"])
+    whole = f"{why}{t('why.figures', figures=figures)}" if figures else why
+    return t("why.since", level=level, at=words.moment(move["at"]), held=held, why=whole)
 
 
 def fleet_table(rows: list[dict[str, Any]], now_s: float) -> Table:

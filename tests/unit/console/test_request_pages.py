@@ -26,6 +26,17 @@ async def test_a_request_is_found_by_its_id_and_shown_at_once() -> None:
     assert "<script>alert" not in text and "<mark>" in text
 
 
+async def test_an_excerpt_is_called_what_the_model_said_and_what_of_it_nobody_saw_is_told() -> None:
+    world = world_of()
+    async with Browser(world) as browser:
+        await browser.login()
+        text = (await browser.get("/request?id=pm-1")).text
+        assert "What the model said where it went wrong" in text and "none of it was shown to the user" in text
+        world.asked = [asked(fallback="cut")]
+        text = (await browser.get("/request?id=pm-1")).text
+    assert "300 characters of it were not shown to the user" in text and "Not shown to the user" not in text
+
+
 async def test_fields_narrow_the_search_and_trouble_alone_may_be_asked_for() -> None:
     world = world_of()
     async with Browser(world) as browser:

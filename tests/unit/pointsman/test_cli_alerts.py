@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pointsman.cli.main import app
+from pointsman.cli.words import moment
 
 INCIDENT = {
     "id": 17, "ref": "A17", "kind": "transition", "subject": "acme/large", "model": "acme/large", "scene": "",
@@ -53,6 +54,23 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Service:
     monkeypatch.setattr("pointsman.cli.asking.httpx.request", made.answer)
     monkeypatch.setenv("POINTSMAN_ADMIN_TOKEN", "pma-test")
     return made
+
+
+def test_show_prints_facts_as_people_write_them(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = {
+        "reasons": ["a", "b"],
+        "classes": {"stuck": 7},
+        "until": 1_700_000_000.0,
+        "none": [],
+        "enforced": False,
+        "k": 3.0,
+    }
+    monkeypatch.setitem(INCIDENT, "facts", facts)
+    _, out = said("alerts", "show", "A17")
+    assert all(
+        line in out for line in ("reasons: a, b\n", "classes: stuck 7\n", "none: none\n", "enforced: no\n", "k: 3\n")
+    )
+    assert f"until: {moment(1_700_000_000.0)}" in out and "['" not in out and "{'" not in out
 
 
 def said(*words: str) -> tuple[int, str]:

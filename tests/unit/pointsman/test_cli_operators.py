@@ -75,6 +75,7 @@ def test_models_lists_all_and_tells_the_rules_and_moves_of_one(monkeypatch: pyte
         (("alerts", "silences", "--json"), {"silences": []}),
         (("alerts", "channels", "--json"), {"channels": []}),
         (("alerts", "deliveries", "--json"), {"deliveries": []}),
+        (("alerts", "--json"), {"alerts": []}),
         (("gray", "--json"), {"releases": []}),
         (("gray", "history", "--json"), {"releases": []}),
         (("gray", "start", "a", "b", "-r", "newer", "--json"), GRAY),
@@ -97,7 +98,7 @@ def test_force_sends_mode_minutes_and_reason(monkeypatch: pytest.MonkeyPatch) ->
     forced = {**ROW, "mode": "forced_open", "effective": "open", "mode_until": 1_700_000_000.0}
     code, out, calls = told(monkeypatch, forced, *arguments)
     assert code == 0
-    assert "acme/large is forced open, and takes traffic as L3 open until 2023-11-1" in out
+    assert "acme/large is forced open, and takes no traffic (L3 open) until 2023-11-1" in out
     assert "then it is probed" in out and "straight back: pointsman reset acme/large" in out
     assert calls == [
         (
@@ -111,6 +112,7 @@ def test_force_sends_mode_minutes_and_reason(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     ("group", "command", "answer"),
     [
+        ("alerts", ("silences",), {"silences": []}),
         ("jobs", ("run", "hourly"), {"job": "hourly", "slot": "hand-1"}),
         ("gray", ("stop", "a", "--reason", "a drill"), GRAY),
     ],
@@ -119,7 +121,7 @@ def test_an_address_before_the_commands_name_is_not_forgotten(
     monkeypatch: pytest.MonkeyPatch, group: str, command: tuple[str, ...], answer: dict[str, Any]
 ) -> None:
     code, out, calls = told(monkeypatch, answer, group, "--url", "http://ops:1", "--json", *command)
-    assert code == 0 and json.loads(out)
+    assert code == 0 and json.loads(out) is not None
     assert calls[0][1].startswith("http://ops:1/")
     _, _, calls = told(monkeypatch, answer, group, "--url", "http://ops:1", *command, "--url", "http://other:2")
     assert calls[0][1].startswith("http://other:2/")  # the nearer one counts
@@ -146,6 +148,62 @@ def test_one_request_tells_its_attempts_and_the_excerpt(monkeypatch: pytest.Monk
     failed = {"model": "a", "loop_class": "stuck", "fault": "repetition_detected", "excerpt": "你！你！[/]"}
     code, out, _ = told(monkeypatch, {"request": REQUEST, "failed": [failed]}, "requests", "pm-1")
     assert code == 0 and "stuck" in out and "你！你！[/]" in out and "300" in out
+    assert "a said (stuck; none of it was shown to the user):" in out
+
+
+@pytest.mark.parametrize(
+    ("fields", "wanted"),
+    [
+        ({"fallback": "cut"}, "a said (stuck; 300 characters of it were not shown to the user):"),
+        ({"fallback": "splice", "attempts": [TRY, TRY]}, "a said (stuck):"),
+        ({"fallback": "none", "attempts": [{**TRY, "suppressed_chars": 0}], "stream": True}, "a said (stuck):"),
+        ({"fallback": "none", "status": 502}, "a said (stuck; none of it was shown to the user):"),
+    ],
+)
+def test_an_excerpt_of_which_most_was_shown_is_not_called_not_shown(
+    monkeypatch: pytest.MonkeyPatch, fields: dict[str, Any], wanted: str
+) -> None:
+    failed = {"model": "a", "loop_class": "stuck", "fault": "repetition_detected", "excerpt": "你！你！"}
+    _, out, _ = told(monkeypatch, {"request": {**REQUEST, **fields}, "failed": [failed]}, "requests", "pm-1")
+    assert wanted in out and "not shown to the user:" not in out.replace(wanted, "")
+
+
+@pytest.mark.parametrize("effective", ["open", "recovering"])
+def test_a_model_that_takes_no_traffic_is_not_said_to_take_some(
+    monkeypatch: pytest.MonkeyPatch, effective: str
+) -> None:
+    row = {**ROW, "mode": "auto", "effective": effective}
+    _, out, _ = told(monkeypatch, row, "force", "acme/large", "auto", "--reason", "a drill")
+    assert "takes no traffic" in out and "takes traffic" not in out
+
+
+def test_a_wrong_token_is_said_to_be_wrong_and_where_it_came_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = {"error": {"message": "this admin token is not valid", "code": "unauthorized"}}
+    code, out, _ = told(monkeypatch, answer, "status", status=401)
+    assert code == 1 and "the admin token from the environment's POINTSMAN_ADMIN_TOKEN is not valid" in out
+    _, out, _ = told(monkeypatch, answer, "status", "--token", "pma-x", status=401)
+    assert "the admin token from --token is not valid" in out and "pma-x" not in out
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:18581", "localhost", "ftp://ops", ""])
+def test_an_address_without_a_scheme_is_named_and_nothing_is_asked(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    code, out, calls = told(monkeypatch, FLEET, "status", "--url", url)
+    assert code == 2 and calls == [] and f"--url {url}: must begin with http:// or https://" in out
+
+
+@pytest.mark.parametrize(
+    ("status", "answer"), [(200, []), (404, {"detail": "Not Found"}), (502, "x"), (200, {"ok": True})]
+)
+def test_another_kind_of_server_is_called_so(monkeypatch: pytest.MonkeyPatch, status: int, answer: Any) -> None:
+    code, out, _ = told(monkeypatch, answer, "status", status=status)
+    assert code == 1 and "is another kind of server (" in out and "admin_listen" in out
+    assert f"HTTP {status}, application/json" in out or "its answer has no 'models'" in out
+
+
+def test_the_clients_address_instead_of_the_operators_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = {"error": {"message": "GET /admin/models: no such path", "code": "not_found"}}
+    _, out, _ = told(monkeypatch, answer, "status", status=404)
+    assert "no such path; give the operators' address" in out
 
 
 def test_the_shell_can_complete_commands() -> None:

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from pointsman.cli import asking as module
 from pointsman.cli.main import app
+from pointsman.cli.words import moment
 
 RULE = {"rule": "ratio_10m", "value": 0.0825, "n": 97}
 ROW = {
@@ -84,10 +85,43 @@ def test_a_wrong_token_is_told_and_exits_with_1(monkeypatch: pytest.MonkeyPatch)
     refused = httpx.Response(401, json={"error": {"message": "send an admin token"}})
     code, out = asked(monkeypatch, refused)
     assert code == 1
-    assert "send an admin token" in out
+    assert "the admin token from the environment's POINTSMAN_ADMIN_TOKEN is not valid" in out
 
 
 def test_without_a_token_it_says_how_to_give_one(monkeypatch: pytest.MonkeyPatch) -> None:
     code, out = asked(monkeypatch, httpx.Response(200, json={}), token="")
     assert code == 2
     assert "--token" in out
+
+
+OPENED = {
+    "at": 1_700_000_000.0, "from_level": "reduced", "to_level": "open", "reasons": ["rolling_15m"],
+    "numbers": {"rolling_15m.ratio": 0.5, "rolling_15m.n": 40.0, "rolling_15m.k": 20.0},
+}  # fmt: skip
+COOLED = {
+    "at": 1_700_000_300.0, "from_level": "open", "to_level": "recovering", "reasons": ["cooled_down"], "numbers": {},
+}  # fmt: skip
+
+
+def test_why_an_open_model_is_open_is_told_with_rule_figures_and_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {**ROW, "effective": "open", "transitions": [OPENED], "next": ["Probes begin in 17 s"]}
+    answer = httpx.Response(200, json={"models": [row], "store_down": False, "now": 1_700_000_060.0})
+    code, out = asked(monkeypatch, answer, "--why", "alpha", "--lang", "en")
+    since = moment(1_700_000_000.0)
+    said = f"L3 open since {since} (1 min): Repeats for 15 minutes on end (ratio 50.0%, of 40, bad 20)"
+    assert (code, out) == (0, f"{said}\nProbes begin in 17 s\n")
+    _, out = asked(monkeypatch, answer, "--why", "alpha", "--lang", "zh")
+    assert f"L3 熔断，自 {since} 起（已 1 分钟）：" in out and "（比率 50.0%、共 40、坏 20）" in out
+
+
+def test_why_a_model_recovers_goes_back_to_the_rule_that_opened_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {**ROW, "effective": "recovering", "transitions": [OPENED, COOLED], "next": []}
+    answer = httpx.Response(200, json={"models": [row], "store_down": False, "now": 1_700_000_360.0})
+    lines = asked(monkeypatch, answer, "--why", "alpha", "--lang", "en")[1].splitlines()
+    assert lines[0].startswith("Recovering since") and "L3 open since" in lines[1] and len(lines) == 2
+
+
+def test_why_a_forced_model_stands_so_names_who_and_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {**ROW, "effective": "open", "mode": "forced_open", "mode_actor": "Li", "mode_reason": "误报", "next": []}
+    answer = httpx.Response(200, json={"models": [row], "store_down": False, "now": 0})
+    assert asked(monkeypatch, answer, "--why", "alpha", "--lang", "en")[1] == "L3 open: By Li: 误报\n"
