@@ -32,5 +32,11 @@ class Switch:
 
 def in_force(switches: Iterable[Switch], route: str, now_s: float) -> SwitchMode:
     """What holds for `route`: its own switch before the fleet's, since whoever set it looked closer."""
-    by_route = {switch.route: switch.mode for switch in switches if switch.holds(now_s)}
-    return by_route.get(route, by_route.get(FLEET, SwitchMode.NORMAL))
+    switch = holding(switches, route, now_s)
+    return switch.mode if switch is not None else SwitchMode.NORMAL
+
+
+def holding(switches: Iterable[Switch], route: str, now_s: float) -> Switch | None:
+    """The switch that says what holds for `route`; None: none does."""
+    by_route = {switch.route: switch for switch in switches if switch.holds(now_s)}
+    return by_route.get(route) or by_route.get(FLEET)

@@ -4,6 +4,7 @@ Builds answers; sends nothing.  Source: SPEC 3.3.
 """
 
 from base.faults import Fault
+from base.switch import SwitchMode
 from breaker.levels import Level
 from detector.verdict import LoopClass
 from router.errors import AllModelsDown, NoUsableReply, RouterError
@@ -63,6 +64,8 @@ def error_of(journey: Journey) -> RouterError:
     end = end_of(journey.tried, journey.route, fallback_allowed=False)
     if end is End.ALL_DOWN:
         what = "every model of this route failed" if journey.tried else "no model of this route may take traffic now"
+        if journey.switch is SwitchMode.PHRASE_ONLY:
+            what = f"an operator has switched this route to prepared phrases ({journey.switch}): no model is asked"
         return AllModelsDown(what, retry_after_s=retry_after_s(journey), attempts=journey.attempts())
     code = soft_code(journey.tried)
     return NoUsableReply(f"no model gave a usable reply ({code})", code=code, attempts=journey.attempts())
@@ -75,14 +78,25 @@ def refused(journey: Journey, error: RouterError) -> Answer:
 
 
 def retry_after_s(journey: Journey) -> float:
-    """Return when the first model of the route may be back, in seconds."""
+    """Return when the first model of the route may be asked again, in seconds: when the operators' switch ends, when its
+    cool-down ends, or the rest of its endpoints, as far as that is known."""
     deps, now = journey.deps, journey.deps.clock.now_s()
-    levels = deps.guard.levels()
-    waits = [t.attempt.retry_after_s for t in journey.tried if t.attempt.retry_after_s]
-    for candidate in journey.route.candidates:
-        if levels.get(candidate.model) is Level.OPEN and (until := deps.guard.snapshot(candidate.model).until) > now:
-            waits.append(until - now)
-    return min(waits, default=DEFAULT_RETRY_S)
+    if journey.switch is SwitchMode.PHRASE_ONLY:
+        return deps.switches.until(journey.route.name, now) - now
+    waits = [_back_s(journey, c.model, now) for c in journey.route.candidates if c.weight > 0]
+    return min((wait_s for wait_s in waits if wait_s is not None), default=DEFAULT_RETRY_S)
+
+
+def _back_s(journey: Journey, model: str, now: float) -> float | None:
+    """Seconds until `model` may be asked again; None: it is out, and nothing says until when."""
+    deps = journey.deps
+    endpoints = range(len(deps.topology.models[model].endpoints))
+    rest_s = max(0.0, min((deps.rests.until(model, at) for at in endpoints), default=0.0) - now)
+    if deps.guard.levels().get(model) is Level.OPEN:
+        open_s = max(0.0, deps.guard.snapshot(model).until - now)
+        return max(open_s, rest_s) or None
+    told = [t.attempt.retry_after_s for t in journey.tried if t.model == model and t.attempt.retry_after_s]
+    return rest_s or min(told, default=DEFAULT_RETRY_S)
 
 
 def _served(journey: Journey) -> Answer:

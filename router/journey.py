@@ -60,7 +60,8 @@ class Journey(Tale):
         self.body, self.adjusted = prepared(request, route, self.scene, self.language, deps.policy)
         self.warning = warning_of(request.body, self.expected)
         self._changed: tuple[str, ...] = ()
-        self._switch = deps.switches.mode(route.name, self.at)
+        self.switch = deps.switches.mode(route.name, self.at)
+        """What operators had switched when the request began."""
 
     def next_rung(self, *, rested: bool = False) -> Rung | None:
         """Return the next attempt to make; None when the ladder has ended. `rested`: who was to be left alone may be back."""
@@ -68,7 +69,7 @@ class Journey(Tale):
         return drawing.counted(self.deps, rung) if rung is not None else None
 
     def _next_rung(self, *, rested: bool) -> Rung | None:
-        if self._switch is SwitchMode.PHRASE_ONLY or self._retried_enough():
+        if self.switch is SwitchMode.PHRASE_ONLY or self._retried_enough():
             return None
         deps, route, tried = self.deps, self.route, self.tried
         levels = deps.guard.levels()
@@ -117,7 +118,7 @@ class Journey(Tale):
         asked us to come back or failed hard, and nothing was sent.
         """
         deps, told = self.deps, {t.attempt.fault for t in self.tried}
-        if self._switch is SwitchMode.PHRASE_ONLY or len(self.tried) >= deps.policy.max_attempts or self.splicing:
+        if self.switch is SwitchMode.PHRASE_ONLY or len(self.tried) >= deps.policy.max_attempts or self.splicing:
             return None
         if self.route.phrases and self.route.when_down is WhenDown.PHRASE and self.request.fallback_allowed:
             return None if told else drawing.rest_s(deps, self.route, min(SHORT_PAUSE_S, self.left_s()))
@@ -151,7 +152,7 @@ class Journey(Tale):
             self.deps.metrics.gate.retries.labels(rung.model.name).inc()
         call = call_of(asked, rung.model, self.request, self.profile, language=self.language, scored=scored)
         titles = self.request.auxiliary or self.scene == "auxiliary"
-        return replace(call, guarded=self._switch is SwitchMode.NORMAL, auxiliary=titles and not policy.guard_auxiliary)
+        return replace(call, guarded=self.switch is SwitchMode.NORMAL, auxiliary=titles and not policy.guard_auxiliary)
 
     def endpoint(self, rung: Rung) -> Endpoint:
         """Whom to ask; of a structured call without those of its defaults that break JSON, which are named as changed."""
@@ -171,7 +172,7 @@ class Journey(Tale):
         Returns it as what is done next goes by: as judged, its form included.
         """
         attempt = as_vendor_means(attempt, rung.model)
-        if self._switch is SwitchMode.OBSERVE:
+        if self.switch is SwitchMode.OBSERVE:
             self.seen = observed(attempt, self.request, self.profile)
             if self.seen is not None and self.seen.degenerate:
                 self.deps.metrics.observed.labels(rung.model.name).inc()

@@ -27,6 +27,8 @@ MAX_DEPTH = 100
 """Lists and objects inside each other; JSON Schemas and tool results stay far below, and encoding must not run out of stack."""
 _HALF = re.compile(rb"\\u[dD][89a-fA-F]")
 MAX_DEADLINE_S = 3_600.0
+YES, NO = ("true", "yes", "1"), ("false", "no", "0")
+"""A flag in a header, in any case; anything else is refused, since a flag passed over in silence is the worst answer."""
 
 
 class Kind(StrEnum):
@@ -211,9 +213,10 @@ def _flag(headers: Mapping[str, str], name: str) -> bool:
     value = headers.get(name)
     if value is None:
         return False
-    if value.lower() not in ("1", "true", "yes", "0", "false", "no"):
-        raise BadRequest(f"header `{name}` must be true or false", param=name)
-    return value.lower() in ("1", "true", "yes")
+    said = value.lower()
+    if said not in YES and said not in NO:
+        raise BadRequest(f"header `{name}` must be true, yes or 1, or false, no or 0", param=name)
+    return said in YES
 
 
 def _deadline_s(headers: Mapping[str, str]) -> float | None:

@@ -9,6 +9,7 @@ import pytest
 from base.faults import Fault
 from breaker.levels import Level
 from router.policy import RouterPolicy
+from router.rests import RestReason
 from router.topology import WhenDown
 from tests.support.router_world import CATALOG, FakePermit, Says, World, down, looped, until
 
@@ -169,6 +170,31 @@ async def test_nobody_waits_for_the_end_of_a_refusal(fallback: str) -> None:
     await world.ask(headers=headers)
     answer = await asyncio.wait_for(world.ask(headers=headers), 60)
     assert (answer.status_code, world.asked) == (200 if fallback == "phrase" else 503, ["a"])
+
+
+async def test_who_meets_a_resting_refusal_is_told_when_it_ends_and_not_to_ask_every_five_seconds() -> None:
+    world = World({"a": [down(Fault.FORBIDDEN)]}, names=("a",), spares=(), when_down=WhenDown.ERROR)
+    rest_s = world.deps.policy.forbidden_rest_s
+    first = await world.ask()
+    assert (first.status_code, first.headers["retry-after"]) == (503, f"{rest_s:.0f}")
+    world.clock.tick(100.0)
+    later = await world.ask()
+    assert (later.status_code, later.headers["retry-after"]) == (503, f"{rest_s - 100.0:.0f}")
+    assert world.asked == ["a"]
+
+
+async def test_a_long_rest_beside_a_model_that_only_failed_does_not_keep_the_client_away() -> None:
+    world = World({"a": [down(Fault.FORBIDDEN)], "b": [down()]}, names=("a", "b"), spares=(), when_down=WhenDown.ERROR)
+    response = await world.ask()
+    assert (response.status_code, response.headers["retry-after"], world.asked) == (503, "5", ["a", "b"])
+
+
+async def test_an_open_model_whose_endpoints_rest_longer_than_its_cool_down_is_back_when_both_are_over() -> None:
+    world = World(names=("a",), spares=(), levels={"a": Level.OPEN}, when_down=WhenDown.ERROR)
+    now = world.clock.now_s()
+    world.guard.until = {"a": now + 142.0}
+    world.deps.rests.rest("a", 0, now + 300.0, reason=RestReason.FORBIDDEN, at=now, status=401)
+    assert (await world.ask()).headers["retry-after"] == "300"
 
 
 async def test_a_long_pause_is_not_waited_for_where_a_phrase_answers() -> None:

@@ -27,6 +27,19 @@ async def test_phrase_only_asks_no_model_and_is_over_by_itself() -> None:
     assert (await world.ask()).headers["x-pointsman-fallback"] == "none"
 
 
+@pytest.mark.parametrize("stream", [False, True])
+async def test_phrase_only_where_no_phrase_may_be_said_tells_that_an_operator_did_it_and_until_when(
+    stream: bool,
+) -> None:
+    world = switched(World(phrases=False), SwitchMode.PHRASE_ONLY, minutes=2)
+    answer = await world.ask(stream=stream)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"]) == (503, "all_models_unavailable")
+    assert "an operator has switched this route to prepared phrases (phrase_only)" in error["message"]
+    assert answer.headers["retry-after"] == "120"
+    assert world.asked == []
+
+
 @pytest.mark.parametrize("mode", [SwitchMode.OBSERVE, SwitchMode.BYPASS])
 @pytest.mark.parametrize("stream", [False, True])
 async def test_a_loop_passes_and_only_observe_writes_it_down(mode: SwitchMode, stream: bool) -> None:

@@ -82,6 +82,22 @@ def test_headers_say_scene_deadline_fallback_repetition_and_purpose() -> None:
     assert (request.fallback_allowed, request.repetition_allowed, request.auxiliary) == (False, True, True)
 
 
+@pytest.mark.parametrize("said", ["true", "TRUE", "True", "yes", "Yes", "1"])
+def test_repetition_is_allowed_however_yes_is_spelled(said: str) -> None:
+    assert asked({"x-pointsman-allow-repetition": said}).repetition_allowed
+
+
+@pytest.mark.parametrize("said", ["false", "FALSE", "no", "No", "0"])
+def test_repetition_is_not_allowed_however_no_is_spelled(said: str) -> None:
+    assert not asked({"x-pointsman-allow-repetition": said}).repetition_allowed
+
+
+@pytest.mark.parametrize("said", ["", "on", "off", "2", "ja", "true, false"])
+def test_a_flag_that_is_neither_is_told_with_all_it_may_be(said: str) -> None:
+    with pytest.raises(BadRequest, match="`x-pointsman-allow-repetition` must be true, yes or 1, or false, no or 0"):
+        asked({"x-pointsman-allow-repetition": said})
+
+
 def test_the_session_is_the_header_else_the_user_else_the_first_message() -> None:
     by_header = asked({"x-pointsman-session": "s1"}, user="u1").session
     assert by_header == asked({"x-pointsman-session": "s1"}).session
