@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from console.access import Identity
 from console.alerts_ports import AlertRoom, IncidentRow, SilenceRow
-from console.api import Act, Actor
+from console.api import Act, Actor, Reason
 from console.fleet_ports import Audit
 from console.gatekeeper import AdminError, Gate, actor_of
 
@@ -22,7 +22,7 @@ MATCHERS = ("kind", "model", "subject", "scene")
 class Take(Act):
     """Nobody writes prose at three in the morning: taking an alert needs no reason."""
 
-    reason: Annotated[str, Field(min_length=3, max_length=500)] = "taken"
+    reason: Reason = "taken"
     actor: Actor = ""
 
 

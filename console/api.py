@@ -10,9 +10,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
+from base.reasons import reason_in
 from base.wrong import wrong
 from breaker.explain import Explanation
 from breaker.levels import Mode
@@ -29,7 +30,7 @@ from console.words import Words, load, preferred
 FORCED_MINUTES = 60.0
 
 
-Reason = Annotated[str, Field(min_length=3, max_length=500)]
+Reason = Annotated[str, Field(max_length=500), AfterValidator(reason_in)]
 Actor = Annotated[str, Field(max_length=100)]
 
 

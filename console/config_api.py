@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from breaker.ports import StoreUnavailable
 from console.access import Identity
+from console.api import Reason
 from console.config_ports import Configuration
 from console.fleet_ports import Audit
 from console.gatekeeper import AdminError, Gate, actor_of
@@ -18,7 +19,7 @@ from console.gatekeeper import AdminError, Gate, actor_of
 
 class Reload(BaseModel):
     model_config = ConfigDict(extra="forbid")
-    reason: Annotated[str, Field(min_length=3, max_length=500)]
+    reason: Reason
     actor: Annotated[str, Field(max_length=100)] = ""
 
 

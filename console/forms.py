@@ -5,6 +5,8 @@ from urllib.parse import parse_qs
 
 from starlette.requests import Request
 
+from base.reasons import reason_in
+
 MAX_BYTES = 400_000
 """Enough for a pasted reply of 100,000 characters in Chinese, as a form encodes it, in part; larger goes to the CLI."""
 
@@ -79,4 +81,8 @@ async def read_form(request: Request) -> Form:
 
 def reason_of(form: Form) -> str:
     """Every act has a reason."""
-    return form.text("reason", least=3, most=500)
+    said = form.text("reason", least=1, most=500)
+    try:
+        return reason_in(said)
+    except ValueError:
+        raise BadForm("reason", "short_reason") from None

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from base.switch import FLEET, Switch, SwitchMode
 from console.access import Identity
+from console.api import Reason
 from console.fleet_ports import Audit
 from console.gatekeeper import AdminError, Gate, actor_of
 from console.switch_ports import Switches
@@ -26,7 +27,7 @@ class Set(BaseModel):
     mode: SwitchMode
     route: Annotated[str, Field(max_length=128)] = FLEET
     minutes: Annotated[float, Field(gt=0, le=7 * 24 * 60)] = MINUTES
-    reason: Annotated[str, Field(min_length=3, max_length=500)]
+    reason: Reason
     actor: Annotated[str, Field(max_length=100)] = ""
 
 

@@ -158,6 +158,9 @@ class ServiceAlertRoom:
         await self.outbox.asked(channel, now_s, said.posts, said.result.value, said.detail)
         if said.result is Result.OK and await self.outbox.mended(channel):
             await self.desk.resolve(AlertSender.broken_alert(channel, self.clock.now_s(), ""))
+        # A key that is refused now is refused for alerts too: nobody should have to lose one to learn it.
+        if said.result is Result.CONFIG and await self.outbox.broken(channel, now_s, said.detail):
+            await self.desk.fire(AlertSender.broken_alert(channel, now_s, said.detail))
         took_s = self.clock.real_s(self.clock.monotonic_s() - began_s)
         return Said(result=said.result.value, detail=said.detail, took_s=round(took_s, 3))
 

@@ -4,8 +4,18 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path as File
 from typing import Annotated, Literal, Self
 
-from pydantic import AnyHttpUrl, BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    AnyHttpUrl,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    field_validator,
+    model_validator,
+)
 
+from base.reasons import reason_in
 from monitor.alerts.alert import AlertKind, Severity
 from monitor.alerts.channel import Channel, ChannelKind, Language
 from monitor.alerts.mute import Window
@@ -75,7 +85,7 @@ class MaintenanceSettings(AlertPart):
     models: list[str] = Field(default_factory=list)
     """Names or globs; empty: all."""
     kinds: list[AlertKind] = Field(default_factory=list)
-    reason: Annotated[str, Field(min_length=3, max_length=200)]
+    reason: Annotated[str, Field(max_length=200), AfterValidator(reason_in)]
 
     @field_validator("timezone")
     @classmethod

@@ -1,6 +1,7 @@
 """A place where alerts go, what is sent there, and what became of one message."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -102,11 +103,37 @@ class Delivery:
     posts: int = 1
 
 
+ADDRESS = re.compile(r"https?://\S*", re.IGNORECASE)
+"""A robot's own address is its secret, and an answer may repeat it."""
+SAID_CHARS = 160
+MOST_READ_CHARS = 2_000
+
+
 def code_in(answer: Answer, *names: str) -> int | None:
     """The first of these fields that is there, if it is a whole number that a vendor would count its errors by."""
     code = next((answer.body[name] for name in names if name in answer.body), None)
     whole = isinstance(code, int) and not isinstance(code, bool) and abs(code) <= MOST_CODE
     return code if whole else None
+
+
+def words_in(answer: Answer) -> str:
+    """What the robot says beside its code, on one line and without addresses; nothing where it says nothing."""
+    said = next((answer.body[name] for name in ("errmsg", "msg") if isinstance(answer.body.get(name), str)), "")
+    plain = " ".join(ADDRESS.sub("…", said[:MOST_READ_CHARS]).split())
+    shown = "".join(sign for sign in plain if sign.isprintable())
+    return shown if len(shown) <= SAID_CHARS else shown[:SAID_CHARS] + "…"
+
+
+def with_words(code: str, answer: Answer) -> str:
+    """The code, then the robot's own words."""
+    said = words_in(answer)
+    return f"{code}: {said}" if said else code
+
+
+def _why(said: str, answer: Answer, code: int | None, result: Result) -> str:
+    if result is Result.OK:
+        return ""
+    return said if code is None else with_words(said, answer)  # without a code it is none of the robot's answers
 
 
 def read_code(answer: Answer, code: int | None, results: Mapping[int, Result], word: str) -> Delivery:
@@ -115,7 +142,7 @@ def read_code(answer: Answer, code: int | None, results: Mapping[int, Result], w
     result = Result.CONFIG if code is None else results.get(code, Result.CONFIG)
     if result is Result.OK and answer.status != 200:
         return Delivery(result=Result.CONFIG, detail=f"HTTP {answer.status}, {word} {said}")
-    return Delivery(result=result, detail="" if result is Result.OK else f"{word} {said}")
+    return Delivery(result=result, detail=_why(f"{word} {said}", answer, code, result))
 
 
 def called_by(names: Iterable[str]) -> list[str]:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Protocol
+from urllib.parse import parse_qs, urlsplit
 
 import httpx
 
@@ -16,6 +17,8 @@ from monitor.alerts.channel import Answer, Channel, Delivery, Message, Post, Res
 
 WHOLE_BYTES = 1_000_000
 SHRUNK_BYTES = 1_500
+KEY_CHARS = 8
+"""A shorter part of an address is no key."""
 MOST_REST_S = 3_600.0
 MOST_ANSWER_BYTES = 65_536
 """What is read of an answer: the robots say a line. What stands beyond it is not looked at."""
@@ -70,6 +73,7 @@ async def _send(
     if answer.status_code >= 500:
         return Delivery(result=Result.RETRY, detail=f"HTTP {answer.status_code}")
     said = robot.read(_answer(answer.status_code, raw))
+    said = replace(said, detail=_without_key(said.detail, post.url))
     return replace(said, rest_s=robot.REST_S) if said.result is Result.RATE and not said.rest_s else said
 
 
@@ -82,6 +86,15 @@ async def _asked(client: httpx.AsyncClient, post: Post) -> tuple[httpx.Response,
             if len(raw) >= MOST_ANSWER_BYTES:
                 break
     return answer, raw[:MOST_ANSWER_BYTES]
+
+
+def _without_key(detail: str, url: str) -> str:
+    """A robot may repeat the key that it refuses: what the address holds beside the host is not told."""
+    parts = urlsplit(url)
+    told = [*parts.path.split("/"), *(value for values in parse_qs(parts.query).values() for value in values)]
+    for secret in sorted(filter(lambda part: len(part) >= KEY_CHARS, told), key=len, reverse=True):
+        detail = detail.replace(secret, "…")
+    return detail
 
 
 def _answer(status: int, raw: bytes) -> Answer:

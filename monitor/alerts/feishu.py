@@ -19,6 +19,7 @@ from monitor.alerts.channel import (
     code_in,
     read_code,
     to_json,
+    with_words,
 )
 from monitor.alerts.cut import cut
 from monitor.alerts.fit import fitted
@@ -76,5 +77,5 @@ def read(answer: Answer) -> Delivery:
     """Class of the body's code; 19021 (signature or clock), 19022, 19024 and unknown codes are ours to mend."""
     code = code_in(answer, "code", "StatusCode")
     if code == AMBIGUOUS and "too many" in str(answer.body.get("msg", "")).casefold():
-        return Delivery(result=Result.RATE, detail=f"code {code}")
+        return Delivery(result=Result.RATE, detail=with_words(f"code {code}", answer))
     return read_code(answer, code, RESULTS, "code")

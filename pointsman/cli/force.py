@@ -17,7 +17,7 @@ NO_TRAFFIC = frozenset({Level.OPEN.value, Level.RECOVERING.value})
 def force(
     model: str = typer.Argument(help="The model, as `status` lists it."),
     mode: Mode = typer.Argument(help="auto, observe, forced_open or forced_normal."),
-    reason: str = typer.Option(..., help="For the audit log; three characters or more."),
+    reason: str = typer.Option(..., help="For the audit log; two characters or more, or one Chinese character."),
     minutes: float | None = typer.Option(None, min=1, max=7 * 24 * 60, help="How long a forced mode lasts; an hour."),
     actor: str = typer.Option("", "--as", "--actor", help="Who you are, where the token is shared."),
     url: str = UrlOption,

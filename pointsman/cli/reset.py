@@ -10,7 +10,7 @@ from pointsman.cli.asking import TokenOption, UrlOption, asked
 
 def reset(
     model: str = typer.Argument(help="The model, as `status` lists it."),
-    reason: str = typer.Option(..., help="For the audit log; three characters or more."),
+    reason: str = typer.Option(..., help="For the audit log; two characters or more, or one Chinese character."),
     actor: str = typer.Option("", "--as", "--actor", help="Who you are, where the token is shared."),
     url: str = UrlOption,
     token: str = TokenOption,

@@ -191,7 +191,7 @@ async def test_a_test_says_what_the_robot_said_and_mends_it(office: Office) -> N
         assert said["result"] == "ok"
         office.news.robots.answers["dingtalk"].append(310000)
         refused = (await client.post("/admin/alert-channels/dingtalk/test", json={})).json()
-        assert (refused["result"], refused["detail"]) == ("config", "errcode 310000")
+        assert refused["result"] == "config" and refused["detail"].startswith("errcode 310000")
         rows = {row["name"]: row for row in (await got(client, "/admin/alert-channels"))["channels"]}
     assert (rows["wecom"]["state"], rows["wecom"]["posts_last_minute"]) == ("ok", 1)
     (text,) = office.news.robots.texts("wecom")
@@ -243,3 +243,18 @@ async def test_a_runbook_opens_without_a_login(office: Office, language: str) ->
         assert "style-src 'sha256-" in shown.headers["content-security-policy"]
         assert (await client.get("/runbooks/nothing")).status_code == 404
         assert (await client.get("/runbooks/..%2Fsettings")).status_code == 404
+
+
+async def test_a_robot_that_refuses_a_test_is_shown_as_broken_with_its_words_until_it_takes_one(office: Office) -> None:
+    office.news.robots.answers["wecom"].append(93000)
+    async with office.as_() as client:
+        said = (await client.post("/admin/alert-channels/wecom/test", json={})).json()
+        rows = {row["name"]: row for row in (await got(client, "/admin/alert-channels"))["channels"]}
+        assert (rows["wecom"]["state"], rows["wecom"]["detail"]) == ("broken", said["detail"])
+        assert said["detail"].startswith("errcode 93000: ")
+        open_ = (await got(client, "/admin/alerts?kind=robot_broken"))["alerts"]
+        assert [one["subject"] for one in open_] == ["wecom"]
+        assert (await client.post("/admin/alert-channels/wecom/test", json={})).json()["result"] == "ok"
+        rows = {row["name"]: row for row in (await got(client, "/admin/alert-channels"))["channels"]}
+        assert (rows["wecom"]["state"], rows["wecom"]["detail"]) == ("ok", "")
+        assert (await got(client, "/admin/alerts?kind=robot_broken"))["alerts"] == []

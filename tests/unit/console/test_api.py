@@ -135,6 +135,15 @@ async def test_forcing_open_is_written_down_and_takes_effect() -> None:
     assert world.acts == [("on-call", "force", "vendor incident")]
 
 
+@pytest.mark.parametrize(("reason", "status"), [("误报", 200), ("修", 200), ("ok", 200), ("x", 422), ("   ", 422)])
+async def test_a_reason_in_two_chinese_characters_is_taken(reason: str, status: int) -> None:
+    async with client_of(World()) as client:
+        answer = await client.post("/admin/models/acme/large/force", json={"mode": "observe", "reason": reason})
+    assert answer.status_code == status
+    if status == 422:
+        assert answer.json()["error"]["message"] == "reason: needs 2 characters or more, or one Chinese character"
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [

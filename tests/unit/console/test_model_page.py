@@ -133,11 +133,20 @@ async def test_a_reset_starts_afresh() -> None:
     assert world.kept["alpha"].level is Level.HEALTHY and world.acted[0].action == "reset"
 
 
+async def test_a_reason_in_two_chinese_characters_is_taken_by_a_form_whose_field_asks_for_no_more() -> None:
+    world = world_of()
+    async with Browser(world) as browser:
+        await browser.login()
+        assert "minlength" not in (await browser.get("/model?name=alpha")).text
+        assert (await browser.post("/model/reset", name="alpha", reason="误报")).status_code == 303
+    assert world.acted[0].reason == "误报"
+
+
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
         pytest.param({"mode": "forced_open", "reason": ""}, "Reason: is missing", id="no reason"),
-        pytest.param({"mode": "forced_open", "reason": "xx"}, "Reason: needs at least 3", id="a short reason"),
+        pytest.param({"mode": "forced_open", "reason": "x"}, "Reason: needs 2 characters or more, or one Chinese character", id="a short reason"),
         pytest.param({"mode": "sideways", "reason": "because"}, "Mode: is not one of", id="an unknown mode"),
         pytest.param({"mode": "forced_open", "reason": "because", "minutes": "soon"}, "Minutes: must be a number", id="words"),
         pytest.param({"mode": "forced_open", "reason": "because", "minutes": "-1"}, "Minutes: must lie", id="too few"),

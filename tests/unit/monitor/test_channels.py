@@ -3,12 +3,13 @@
 import json
 from typing import Any
 
+import httpx
 import pytest
 
 from monitor.alerts import dingtalk, feishu, slack, webhook, wecom
 from monitor.alerts.channel import Answer, Channel, Mention, Message, Result
 from monitor.alerts.cut import cut
-from monitor.alerts.deliver import KINDS
+from monitor.alerts.deliver import KINDS, deliver
 
 LONG = Message(title="题", markdown="**题**\n" + "复读" * 30_000, link="http://console/incidents/1", more="查看全文")
 WHOLE = 1_000_000
@@ -162,6 +163,31 @@ def test_a_code_that_is_no_number_is_no_success_and_is_not_repeated_in_the_log(k
     said = KINDS[kind].read(Answer(status=200, text="", body={"errcode": code, "code": code}))
     assert said.result is Result.CONFIG
     assert said.detail in ("errcode ?", "code ?")
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("invalid webhook url", "errcode 93000: invalid webhook url"),
+        ("see https://robot/send?key=secret-1 \n now", "errcode 93000: see … now"),
+        ("x" * 500, "errcode 93000: " + "x" * 160 + "…"),
+        ("\x1b[31mred", "errcode 93000: [31mred"),
+        (["no text"], "errcode 93000"),
+        ("", "errcode 93000"),
+    ],
+)
+def test_a_refusal_has_the_robot_s_own_words_on_one_line_and_no_address(said: object, shown: str) -> None:
+    assert KINDS["wecom"].read(Answer(status=200, text="", body={"errcode": 93000, "errmsg": said})).detail == shown
+
+
+async def test_a_robot_that_repeats_its_key_does_not_make_us_tell_it() -> None:
+    def answer(_: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, json={"errcode": 93000, "errmsg": "bad key 0123-secret-key"})
+
+    channel = Channel(name="c", kind="wecom", url="http://robot/send?key=0123-secret-key")
+    async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as client:
+        said = await deliver(client, channel, Message(title="t", markdown="m"), 0.0)
+    assert said.detail == "errcode 93000: bad key …"
 
 
 @pytest.mark.parametrize(
