@@ -154,16 +154,24 @@ async def test_a_robot_that_drips_its_answer_for_ever_does_not_hold_up_the_messa
 ) -> None:
     monkeypatch.setattr("monitor.alerts.deliver.ANSWER_S", 0.2)
 
-    async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
-            await reader.readuntil(b"\r\n\r\n")
-            writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n")
-            while not writer.is_closing():
-                writer.write(b" ")
-                await writer.drain()
-                await asyncio.sleep(0.01)
+    hung_up = asyncio.Event()
 
-    async with await asyncio.start_server(drip, "127.0.0.1", 0) as server, httpx.AsyncClient() as client:
+    async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+                await reader.readuntil(b"\r\n\r\n")
+                writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n")
+                while not writer.is_closing():
+                    writer.write(b" ")
+                    await writer.drain()
+                    await asyncio.sleep(0.01)
+        finally:
+            writer.close()
+            hung_up.set()
+
+    async with await asyncio.start_server(drip, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
-        said = await deliver(client, Channel(name="c", kind="wecom", url=f"http://127.0.0.1:{port}/"), HELLO, 0.0)
+        async with httpx.AsyncClient() as client:
+            said = await deliver(client, Channel(name="c", kind="wecom", url=f"http://127.0.0.1:{port}/"), HELLO, 0.0)
+        await hung_up.wait()  # else the robot's end of the connection is left open, and another test is blamed for it
     assert (said.result, said.detail) == (Result.RETRY, "TimeoutError")
