@@ -81,6 +81,8 @@ def _plain(value: Any) -> str:
     """A fact as a person writes it: no brackets, no quotes."""
     if isinstance(value, dict):
         return ", ".join(f"{name} {_plain(one)}" for name, one in value.items()) or "none"
+    if isinstance(value, list) and value and all(isinstance(one, list) and len(one) == 2 for one in value):
+        return ", ".join(f"{name} {_plain(one)}" for name, one in value)
     if isinstance(value, list):
         return ", ".join(map(_plain, value)) or "none"
     if value is None or isinstance(value, bool):

@@ -76,6 +76,8 @@ def _cause(move: dict[str, Any], now_s: float, language: str) -> str:
         if (short := name.rpartition(".")[2])
     )
     why = t("join").join(t(f"reason.{one}") if f"reason.{one}" in t else one for one in move["reasons"])
+    if Reason.OPERATOR in move["reasons"] and move.get("note"):
+        why = t("why.forced", actor=move.get("actor", ""), reason=move["note"])
     level, held = t(f"level.{move['to_level']}"), duration(t, now_s - move["at"])
     whole = f"{why}{t('why.figures', figures=figures)}" if figures else why
     return t("why.since", level=level, at=words.moment(move["at"]), held=held, why=whole)

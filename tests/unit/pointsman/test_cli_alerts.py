@@ -60,6 +60,7 @@ def test_show_prints_facts_as_people_write_them(service: Service, monkeypatch: p
     facts = {
         "reasons": ["a", "b"],
         "classes": {"stuck": 7},
+        "numbers": [["clean", 0.0], ["bad", 2.0]],
         "until": 1_700_000_000.0,
         "none": [],
         "enforced": False,
@@ -68,7 +69,15 @@ def test_show_prints_facts_as_people_write_them(service: Service, monkeypatch: p
     monkeypatch.setitem(INCIDENT, "facts", facts)
     _, out = said("alerts", "show", "A17")
     assert all(
-        line in out for line in ("reasons: a, b\n", "classes: stuck 7\n", "none: none\n", "enforced: no\n", "k: 3\n")
+        line in out
+        for line in (
+            "reasons: a, b\n",
+            "classes: stuck 7\n",
+            "numbers: clean 0, bad 2\n",
+            "none: none\n",
+            "enforced: no\n",
+            "k: 3\n",
+        )
     )
     assert f"until: {moment(1_700_000_000.0)}" in out and "['" not in out and "{'" not in out
 

@@ -125,3 +125,10 @@ def test_why_a_forced_model_stands_so_names_who_and_why(monkeypatch: pytest.Monk
     row = {**ROW, "effective": "open", "mode": "forced_open", "mode_actor": "Li", "mode_reason": "误报", "next": []}
     answer = httpx.Response(200, json={"models": [row], "store_down": False, "now": 0})
     assert asked(monkeypatch, answer, "--why", "alpha", "--lang", "en")[1] == "L3 open: By Li: 误报\n"
+
+
+def test_why_after_a_hand_names_whose_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    hand = {**COOLED, "reasons": ["operator"], "actor": "Li", "note": "auto: 误报"}
+    row = {**ROW, "effective": "recovering", "transitions": [OPENED, hand], "next": []}
+    answer = httpx.Response(200, json={"models": [row], "store_down": False, "now": 1_700_000_360.0})
+    assert asked(monkeypatch, answer, "--why", "alpha", "--lang", "en")[1].endswith("(1 min): By Li: auto: 误报\n")
