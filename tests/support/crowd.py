@@ -107,6 +107,7 @@ class Crowd:
             if router.frozen or not router.up:
                 await asyncio.sleep(0.05)
                 continue
+            began = time.monotonic()
             try:
                 told = await (
                     self._streamed(client, router.url, body, hasty) if stream else self._whole(client, router.url, body)
@@ -116,7 +117,10 @@ class Crowd:
                 if router.born != life[1] or not router.up:
                     self.seen.moved += 1
                     continue
-                self.seen.faults.append(f"a living router broke off: {type(error).__name__} {error}")
+                self.seen.faults.append(
+                    f"{time.strftime('%H:%M:%S')} a living router broke off {'a stream' if stream else 'a whole answer'} "
+                    f"after {time.monotonic() - began:.2f} s: {error!r} from {error.__cause__!r} from {_first_cause(error)!r}"
+                )
                 return
             if told:
                 self.seen.answered[told] = life
@@ -172,3 +176,9 @@ class Crowd:
         found = detect(text)
         if found is not None and found.repeat >= COPIES and found.end - found.start >= LEAST:
             self.seen.faults.append(f"{found.repeat} copies shown of {found.pattern[:40]!r}")
+
+
+def _first_cause(error: BaseException) -> BaseException:
+    while (before := error.__cause__ or error.__context__) is not None:
+        error = before
+    return error
