@@ -18,14 +18,22 @@ class Outcome(StrEnum):
 
 
 def classify(
-    fault: Fault | None, verdict: Verdict | None, *, repetition_wanted: bool = False, first_restatement: bool = False
+    fault: Fault | None,
+    verdict: Verdict | None,
+    *,
+    repetition_wanted: bool = False,
+    first_restatement: bool = False,
+    late_reader: bool = False,
 ) -> Outcome:
     """Return how the attempt counts.
 
     A hard fault is FAILED; a caller's own fault, a refusal, a rate limit and a reply whose request declared
     repetition wanted are NOT_COUNTED; soft faults of form (empty, format, garble) are judged replies, not repeats.
     `first_restatement`: the reply restates the one before, which restated none; only a second in a row is a repeat.
+    `late_reader`: the time ran out while the client took nothing.
     """
+    if late_reader:
+        return Outcome.NOT_COUNTED
     if fault in HARD:
         return Outcome.FAILED
     skipped = {Fault.REJECTED, Fault.CONTEXT_TOO_LONG, Fault.ABANDONED, Fault.REFUSAL, Fault.LENGTH_IN_REASONING}

@@ -58,6 +58,8 @@ class Attempt:
     """How long text was kept back that turned out to be fine."""
     hard_stop: bool = False
     """The stream was stuck: the gate ended it for a loop, at once or after long suppression (BREAKER.md, stuck streams)."""
+    unread_s: float = 0.0
+    """How long nobody took the next piece of a stream: the client's slowness, in the end."""
     stopped: GateMode | None = None
     """What the gate that ended it asks for: splice, cut, or retry while nothing was sent; None: it did not end it."""
     stream: bool = False

@@ -50,6 +50,8 @@ class ReplyStream:
         self._gated = Gated(call, gate, clock.monotonic_s)
         self._ready = self._gated.ready
         self._first_text_s: float | None = None
+        self._unread_s = 0.0
+        self._handed_at: float | None = None
         self._done = False
         self._sink: Sink | None = None
         self._stumbled: Exception | None = None
@@ -64,6 +66,9 @@ class ReplyStream:
         return self
 
     async def __anext__(self) -> Piece:
+        if self._handed_at is not None:
+            self._unread_s += self._clock.monotonic_s() - self._handed_at
+            self._handed_at = None
         while not self._ready:
             if self.attempt is not None:
                 raise StopAsyncIteration
@@ -79,6 +84,7 @@ class ReplyStream:
             if self._not_taken is not None:
                 await self.aclose()
                 raise self._not_taken
+        self._handed_at = self._clock.monotonic_s()
         return self._ready.popleft()
 
     async def aclose(self) -> None:
@@ -191,6 +197,7 @@ class ReplyStream:
             started_at=self._started_at,
             elapsed_s=self._clock.monotonic_s() - self._limits.began,
             first_text_s=self._first_text_s,
+            unread_s=self._unread_s,
             status=self._reading.reply.status if self._reading.reply is not None else None,
             fault=fault,
             detail=detail,
