@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
+from base.cancels import end
 from pointsman.demo.texts import LOOPS, deltas, healthy, loop, sentence
 
 BEHAVIOURS = frozenset(LOOPS) | {
@@ -52,7 +53,8 @@ class ScriptedUpstream:
         self._port = port
         self._model = model
         self._server: asyncio.Server | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._open: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
+        self._closed = False
 
     @property
     def port(self) -> int:
@@ -78,15 +80,22 @@ class ScriptedUpstream:
 
     async def __aexit__(self, *_: object) -> None:
         assert self._server is not None
+        self._closed = True
         self._server.close()
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        left = dict(self._open)
+        await end(left)
+        for writer in left.values():
+            # Of a task that had not begun nobody closed it, and what nobody reads any more would keep it open.
+            writer.transport.abort()
+        await asyncio.sleep(0)  # in this turn they are let go, and who waited at the door comes in
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._closed:
+            writer.transport.abort()
+            return
         task = asyncio.ensure_future(self._serve(reader, writer))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._open[task] = writer
+        task.add_done_callback(self._open.pop)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
