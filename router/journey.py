@@ -184,7 +184,7 @@ class Journey(Tale):
             attempt.verdict,
             repetition_wanted=self.request.repetition_allowed,
             first_restatement=first_restatement,
-            late_reader=_waited_for_reader(attempt),
+            late_reader=attempt.waited_for_reader,
         )
         if first_restatement:
             self.deps.metrics.gate.first_restatements.labels(rung.model.name).inc()
@@ -239,7 +239,7 @@ class Journey(Tale):
             scene=self.scene,
             endpoint=rung.endpoint,
             outcome=outcome,
-            fault=None if _waited_for_reader(attempt) else attempt.fault,
+            fault=None if attempt.waited_for_reader else attempt.fault,
             verdict=attempt.verdict,
             stream=attempt.stream,
             session=self.request.session,
@@ -278,8 +278,3 @@ class Journey(Tale):
         if rests_s or reason is RestReason.FORBIDDEN:
             until = now_s + rests_s
             deps.rests.rest(name, rung.endpoint, until, reason=reason, at=now_s, status=attempt.status or 0)
-
-
-def _waited_for_reader(attempt: Attempt) -> bool:
-    """Whether a stream's time ran out for the most part while its client took nothing: no word on the model."""
-    return attempt.fault is Fault.TIMEOUT_TOTAL and attempt.unread_s > attempt.elapsed_s / 2

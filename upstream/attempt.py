@@ -64,6 +64,11 @@ class Attempt:
     """What the gate that ended it asks for: splice, cut, or retry while nothing was sent; None: it did not end it."""
     stream: bool = False
 
+    @property
+    def waited_for_reader(self) -> bool:
+        """Whether a stream's time ran out for the most part while its client took nothing: no word on the model."""
+        return self.fault is Fault.TIMEOUT_TOTAL and self.unread_s > self.elapsed_s / 2
+
 
 class Piece(msgspec.Struct, frozen=True, kw_only=True):
     """One event of a stream, cleared for sending. `data` is the JSON payload of the event, original bytes where nothing changed.

@@ -3,10 +3,8 @@
 import asyncio
 import json
 import socket
-import string
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from random import Random
 from typing import Any
 
 import pytest
@@ -216,19 +214,3 @@ async def test_a_client_that_reads_slowly_holds_the_upstream_back_and_costs_no_m
         assert story.made * 16_000 < 24_000_000
         await client.leave()
         await within(LOST_S, lambda: raw.left), "also a client that does not read may leave"
-
-
-async def test_a_client_that_takes_nothing_until_the_time_is_up_is_no_failure_of_the_model() -> None:
-    rng = Random(1)
-    words = ("".join(rng.choices(string.ascii_lowercase, k=6)) for _ in range(3_000))
-    answer = Bytes(parts=[*(chunk({"content": f"{word} "}) for word in words), chunk({}, "stop"), DONE])
-    limits = Timeouts(connect_s=60, first_text_s=60, idle_s=60, total_s=2.0)
-    async with raw_world({"a": answer}, names="a", timeouts=limits) as (world, _):
-        client = Client(world)
-        await within(LOST_S, lambda: client.got)
-        client.reads.clear()
-        await asyncio.sleep(4.5)
-        client.reads.set()
-        await client.serving
-        assert world.log.calls[0].attempts[0]["fault"] == "timeout_total", "the time is up all the same"
-        assert world.guard.outcomes == ["a:not_counted"]

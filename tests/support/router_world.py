@@ -57,6 +57,8 @@ class Says:
     error: Mapping[str, Any] | None = None
     detail: str = ""
     finish: str = "stop"
+    unread_s: float = 0.0
+    """Of the 0.1 s that each attempt takes."""
     calls: Sequence[Mapping[str, Any]] = ()
     """Tool calls of a whole reply."""
 
@@ -166,6 +168,7 @@ def attempt_of(says: Says, endpoint: Endpoint, *, stream: bool) -> Attempt:
         fault=says.fault,
         detail=says.detail,
         retry_after_s=says.retry_after_s,
+        unread_s=says.unread_s,
         finish_reason=says.finish,
         text=said,
         raw_text=said + " again and again and call 13812345678" if says.fault is Fault.REPETITION else said,

@@ -375,3 +375,13 @@ async def test_when_every_model_is_at_its_cap_the_client_is_told_to_come_back() 
     assert (response.status_code, response.headers["retry-after"], world.asked) == (503, "5", ["a"])
     hanging.cancel()
     await asyncio.gather(hanging, return_exceptions=True)
+
+
+@pytest.mark.parametrize(("unread_s", "outcome"), [(0.09, "a:not_counted"), (0.01, "a:failed")])
+async def test_a_client_that_takes_nothing_until_the_time_is_up_is_no_failure_of_the_model(
+    unread_s: float, outcome: str
+) -> None:
+    late = down(Fault.TIMEOUT_TOTAL, unread_s=unread_s)
+    world = World({"a": [late]}, names=("a",), spares=())
+    await world.ask()
+    assert world.guard.outcomes == [outcome]
