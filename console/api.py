@@ -77,7 +77,12 @@ def admin_routes(fleet: Fleet, audit: Audit, history: History, gate: Gate) -> AP
         words = languages[preferred(request.headers.get("accept-language", ""))]
         refusals = fleet.refusals()
         rows = [await _row(fleet, model, words) | _refusals(refusals.get(model, ())) for model in fleet.models]
-        return {"models": rows, "store_down": fleet.store_down(), "now": fleet.now_s()}
+        return {
+            "models": rows,
+            "store_down": fleet.store_down(),
+            "database_fails": fleet.database_fails(),
+            "now": fleet.now_s(),
+        }
 
     # A model's name may hold a slash (vendor/model).
     @routes.post("/models/{model:path}/force")
@@ -210,8 +215,8 @@ async def _invalid(_request: Request, error: Exception) -> JSONResponse:
     return _shape(422, "invalid_field", f"{field}: {wrong(first)}", field)
 
 
-async def _store_gone(_request: Request, _error: Exception) -> JSONResponse:
-    return _shape(503, "store_unavailable", "the store does not answer; nothing was changed", None)
+async def _store_gone(_request: Request, error: Exception) -> JSONResponse:
+    return _shape(503, "store_unavailable", f"nothing was changed: {error}", None)
 
 
 async def _no_such_path(request: Request, error: Exception) -> JSONResponse:

@@ -34,7 +34,7 @@ class Feed:
     def __init__(self, yard: Yard, audit: AuditTrail, clock: Clock) -> None:
         self._yard, self._audit, self._clock = yard, audit, clock
         self._studied: dict[str, Studied] = {}
-        self._sql_down = False
+        self._unread = ""
         self._changed = asyncio.Condition()
         self._seen_at = -WATCHED_S
         self._print: object = None
@@ -73,7 +73,7 @@ class Feed:
             errors_only=tuple(yard.errors_only_routes()),
             detector_suspect=yard.detector_suspect(),
             store_down=yard.store_down(),
-            sql_down=self._sql_down,
+            sql_fails=self._unread or yard.database_fails(),
         )
 
     def _row(self, model: str, shares: Sequence[Share], refusals: Sequence[Refusal]) -> Row:
@@ -110,9 +110,9 @@ class Feed:
                 self._studied[model] = (explanation, tuple(seen.minutes), self._yard.now_s())
             try:
                 await self._audit.acts(limit=1)
-                self._sql_down = False
-            except StoreUnavailable:
-                self._sql_down = True
+                self._unread = ""
+            except StoreUnavailable as error:
+                self._unread = str(error)
 
     async def run(self) -> None:
         """Read and look until cancelled."""
@@ -146,7 +146,7 @@ class Feed:
             fleet.errors_only,
             fleet.detector_suspect,
             fleet.store_down,
-            fleet.sql_down,
+            fleet.sql_fails,
         )
         if print_ != self._print:
             self._print = print_

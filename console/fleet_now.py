@@ -154,7 +154,8 @@ class FleetNow:
     """Those that have no phrases either: users get an error."""
     detector_suspect: bool = False
     store_down: bool = False
-    sql_down: bool = False
+    sql_fails: str = ""
+    """Why the database cannot be read or takes no rows."""
 
     @property
     def troubled(self) -> list[Row]:

@@ -243,8 +243,9 @@ async def _answered(visit: Visit, handler: Handler) -> Response:
         return await handler(visit)
     except BadForm as bad:
         return _bad_form(visit, bad)
-    except StoreUnavailable:
-        return visit.problem(503, "problem.store")
+    except StoreUnavailable as error:
+        # Only who has logged in is told where our stores are.
+        return visit.problem(503, "problem.store", text=str(error) if visit.session is not None else "")
     except KeyError as missing:
         return visit.problem(404, "problem.no_such", text=str(missing.args[0]) if missing.args else "")
 

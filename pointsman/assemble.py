@@ -51,9 +51,10 @@ from store.sql_calls import SqlCallLog
 from store.sql_feedback import SqlFeedbackLog
 from store.sql_incidents import SqlAlertDesk
 from store.sql_keys import SqlKeys
-from store.sql_link import open_engine, place_of, reason_of
+from store.sql_link import open_engine, place_of
 from store.sql_phrases import SqlPhrases
 from store.sql_transitions import SqlTransitions
+from store.sql_why import why
 from store.state_file import BackedStates
 from upstream.client import Upstream
 
@@ -83,6 +84,7 @@ class Service:
     gray: GrayBoard
     transitions: SqlTransitions
     desk: SqlAlertDesk
+    calls: SqlCallLog
     evidence: RedisEvidence
     lease: RedisLease
     redis_url: str
@@ -202,6 +204,7 @@ async def _assemble(settings: Settings, stack: AsyncExitStack, given: Clock | No
         gray=gray,
         transitions=transitions,
         desk=SqlAlertDesk(engine),
+        calls=calls,
         evidence=evidence,
         lease=lease,
         redis_url=redis_url,
@@ -229,7 +232,7 @@ def make_data_dir(settings: Settings) -> None:
     try:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StartError(f"data_dir {settings.data_dir} cannot be made: {error.strerror}") from error
+        raise StartError(f"data_dir {settings.data_dir.absolute()} cannot be made: {why(error)}") from error
 
 
 async def open_sql(settings: Settings, stack: AsyncExitStack) -> AsyncEngine:
@@ -240,7 +243,8 @@ async def open_sql(settings: Settings, stack: AsyncExitStack) -> AsyncEngine:
     try:
         await upgrade(url)
     except (StoreUnavailable, ValueError) as error:
-        raise StartError(f"the database {place_of(url)} cannot be used: {reason_of(error)}") from error
+        reason = why(error.__cause__ or error)
+        raise StartError(f"the database {place_of(url)} cannot be used: {reason}") from error
     engine = open_engine(url)
     stack.push_async_callback(engine.dispose)
     return engine
@@ -251,7 +255,8 @@ def open_spool(settings: Settings, name: str, stack: AsyncExitStack) -> Spool:
     try:
         spool = Spool(settings.data_dir / "spool" / name, settings.spool_max_bytes)
     except OSError as error:
-        raise StartError(f"the spool in data_dir cannot be used: {error}") from error
+        folder = (settings.data_dir / "spool").absolute()
+        raise StartError(f"the spool {folder} cannot be used: {why(error)}") from error
     stack.callback(spool.close)
     return spool
 

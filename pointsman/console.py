@@ -47,7 +47,7 @@ KEY_FILE, KEY_VARIABLE, KEY_BYTES = "console_key", "POINTSMAN_CONSOLE_KEY", 32
 def fleet_of(service: Service) -> GuardedFleet:
     """The fleet as this process knows it."""
     counts = RedisCounts(service.link, service.clock)
-    return GuardedFleet(guard=service.guard, deps=service.deps, clock=service.clock, counts=counts)
+    return GuardedFleet(guard=service.guard, deps=service.deps, clock=service.clock, counts=counts, calls=service.calls)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

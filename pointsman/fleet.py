@@ -20,6 +20,7 @@ from router.journey import Deps
 from router.rests import Resting, RestReason
 from router.topology import Route
 from store.sql_admin import SqlAdminLog
+from store.sql_queue import RowQueue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +31,7 @@ class GuardedFleet:
     deps: Deps
     clock: Clock
     counts: CountStore
+    calls: RowQueue
 
     @property
     def policy(self) -> BreakerPolicy:
@@ -72,6 +74,9 @@ class GuardedFleet:
 
     def store_down(self) -> bool:
         return self.guard.store_down
+
+    def database_fails(self) -> str:
+        return self.calls.failing
 
     def known(self, model: str) -> Known:
         about = self.deps.topology.models[model]

@@ -25,7 +25,7 @@ async def upgrade(url: str) -> str:
     """
     engine = open_engine(url)
     try:
-        with answered():
+        with answered(engine):
             there, known = await current(engine), versions()
             if there is not None and there not in known:
                 raise ValueError(f"it is at version {there}, this release knows {known[-1]} at most; start a newer one")

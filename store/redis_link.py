@@ -6,7 +6,7 @@ Nothing on the request path awaits this.
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib.resources import files
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -16,8 +16,17 @@ from redis.asyncio.cluster import RedisCluster
 from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import Sentinel
 from redis.backoff import ExponentialBackoff, NoBackoff
+from redis.exceptions import (
+    AuthenticationError,
+    AuthorizationError,
+    BusyLoadingError,
+    NoPermissionError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    RedisError,
+    ResponseError,
+)
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import RedisError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from base.cancels import cancel_kept
@@ -40,6 +49,25 @@ REST_S = 1.0
 """After three failures in a row nobody asks for a second, so that a dead Redis costs no waiting tasks."""
 FOREIGN = (RedisError, OSError, asyncio.TimeoutError)
 """RedisError covers every class of redis.exceptions that a command can raise; OSError comes from name look-up."""
+
+
+WHY: Mapping[type[Exception], str] = {
+    AuthenticationError: "user or password is wrong: mend them in redis_url",
+    AuthorizationError: "this user may not do that there: grant it all commands on all keys",
+    NoPermissionError: "this user may not do that there: grant it all commands on all keys",
+    BusyLoadingError: "it is still loading its data",
+    OutOfMemoryError: "its memory is full: raise maxmemory",
+    ReadOnlyError: "it is a replica, which takes no writes: name the primary in redis_url",
+    RedisTimeoutError: "no answer in time: is it overloaded, or the network in between cut?",
+    TimeoutError: "no answer in time: is it overloaded, or the network in between cut?",
+    RedisConnectionError: "no connection: is it running there?",
+}
+"""Of a class that stands under another one here, the nearer comes first."""
+
+
+def why(error: Exception) -> str:
+    """What people read of it: its cause and what to do, in one line; of what has no words here, the kind alone."""
+    return next((told for kind, told in WHY.items() if isinstance(error, kind)), type(error).__name__)
 
 
 def connect(url: str) -> Any:
@@ -111,7 +139,7 @@ class RedisLink:
                 # Real seconds: a scaled clock must not make a dead server look alive sooner.
                 scale = 1.0 / self._clock.real_s(1.0)
                 self._rest_until = self._clock.monotonic_s() + REST_S * scale
-            raise StoreUnavailable(f"redis: {type(error).__name__}") from error
+            raise StoreUnavailable(f"redis: {why(error)}") from error
         self._failures = 0
         return answer
 

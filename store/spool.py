@@ -22,9 +22,9 @@ class Spool:
 
     def __init__(self, root: Path, max_bytes: int) -> None:
         self._max_bytes = max_bytes
-        self._folder, self._lock = _own_folder(root)
-        _adopt(root, self._folder)
-        self._sizes = {file: size for file in _segments(self._folder) if (size := file.stat().st_size)}
+        self.folder, self._lock = _own_folder(root)
+        _adopt(root, self.folder)
+        self._sizes = {file: size for file in _segments(self.folder) if (size := file.stat().st_size)}
         self._next = 1 + max((int(file.stem) for file in self._sizes), default=0)
         self._writing: Path | None = None
         self.size_bytes = sum(self._sizes.values())
@@ -49,7 +49,7 @@ class Spool:
         file = self._writing
         if file is None or file not in self._sizes or self._sizes[file] >= SEGMENT_BYTES:
             # A segment left by an earlier start may end in half a line: never written to again.
-            file = self._writing = self._folder / f"{self._next:012d}.jsonl"
+            file = self._writing = self.folder / f"{self._next:012d}.jsonl"
             self._next += 1
         size = self._sizes.get(file, 0)
         try:

@@ -13,6 +13,7 @@ from breaker.snapshot import Transition
 from store.documents import from_json, to_json
 from store.spool import Spool
 from store.sql_link import RowRefused
+from store.sql_why import why
 
 log = logging.getLogger(__name__)
 RETRY_S = 2.0
@@ -45,10 +46,13 @@ class SpooledTransitions:
         try:
             fitted = await asyncio.to_thread(self._spool.append, [to_json(transition)])
         except OSError as error:
-            log.error("a transition of %s waits in memory: %s", transition.model, error)
-            raise StoreUnavailable(f"spool: {error.strerror}") from error
+            said = self._disk_said(error)
+            log.error("a transition of %s waits in memory: %s", transition.model, said)
+            raise StoreUnavailable(said) from error
         if not fitted:
-            raise StoreUnavailable("spool: full")
+            raise StoreUnavailable(
+                f"spool {self._spool.folder} is full: bring the database back, or raise spool_max_bytes"
+            )
 
     async def replay(self) -> None:
         """Hand in what waits on disk. Raises StoreUnavailable."""
@@ -66,7 +70,10 @@ class SpooledTransitions:
                         await self._keep(transition)
                 await asyncio.to_thread(self._spool.taken, file)
         except OSError as error:
-            raise StoreUnavailable(f"spool: {error.strerror}") from error
+            raise StoreUnavailable(self._disk_said(error)) from error
+
+    def _disk_said(self, error: OSError) -> str:
+        return f"spool {self._spool.folder}: {why(error)}"
 
     async def _keep(self, transition: Transition) -> bool:
         try:

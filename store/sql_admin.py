@@ -18,7 +18,7 @@ class SqlAdminLog:
         self._engine = engine
 
     async def record(self, action: Act) -> None:
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 await connection.execute(insert(admin_action), plain(action))
 
@@ -34,7 +34,7 @@ class SqlAdminLog:
         if before is not None:
             query = query.where(columns.at < before)
         query = query.order_by(columns.at.desc(), columns.id.desc()).limit(limit)
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 rows = (await connection.execute(query)).mappings().all()
         return [Act(**row) for row in rows]

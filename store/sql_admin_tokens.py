@@ -47,7 +47,7 @@ class SqlAdminTokens:
             id=secrets.token_hex(8), name=name, role=role, hint=secret[-4:], created_at=now_s, created_by=by
         )
         values = {field: getattr(record, field) for field in AdminToken.__dataclass_fields__}
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 await connection.execute(insert(admin_token), {**values, "role": role.value, "hash": digest(secret)})
         return record, secret
@@ -64,7 +64,7 @@ class SqlAdminTokens:
     async def revoke(self, id: str, now_s: float) -> bool:
         """False: no such token, or it was revoked before."""
         here = (admin_token.c.id == id, admin_token.c.revoked_at.is_(None))
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 change = update(admin_token).where(*here).values(revoked_at=now_s)
                 return (await connection.execute(change)).rowcount > 0
@@ -73,7 +73,7 @@ class SqlAdminTokens:
         query = select(admin_token).order_by(admin_token.c.created_at, admin_token.c.id)
         if not revoked:
             query = query.where(admin_token.c.revoked_at.is_(None))
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 rows: Sequence[RowMapping] = (await connection.execute(query)).mappings().all()
         return rows

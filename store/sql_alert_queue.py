@@ -24,7 +24,7 @@ async def queues(engine: AsyncEngine) -> Mapping[str, Queue]:
     """By channel; one that owes nothing is left out."""
     c = alert_outbox.c
     query = select(c.channel, func.count(), func.min(c.created_at)).where(c.state.in_(OWED)).group_by(c.channel)
-    with answered():
+    with answered(engine):
         async with engine.connect() as connection:
             rows = (await connection.execute(query)).all()
     return {channel: Queue(letters=int(count), oldest_at=float(oldest)) for channel, count, oldest in rows}

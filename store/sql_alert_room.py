@@ -64,7 +64,7 @@ class SqlAlertRoom:
     async def note(self, id: int, actor: str, text: str, now_s: float) -> bool:
         if await self.incident(id) is None:
             return False
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 await _noted(connection, id, Event.NOTED, actor, text, now_s)
         return True
@@ -82,7 +82,7 @@ class SqlAlertRoom:
             at=max(now_s, here.updated_at),
             facts={"closed_by": actor},
         )
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 await file_alert(connection, self._engine, end, resolved)
                 await _noted(connection, id, Event.NOTED, actor, text, now_s)
@@ -92,7 +92,7 @@ class SqlAlertRoom:
         self, id: int, values: Mapping[str, Any], event: Event, actor: str, text: str, now_s: float
     ) -> bool:
         change = update(incident).where(incident.c.id == id, incident.c.resolved_at.is_(None)).values(values)
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 if (await connection.execute(change)).rowcount == 0:
                     return False
@@ -107,14 +107,14 @@ class SqlAlertRoom:
 
     async def silence(self, made: Silence) -> int:
         values = {name: getattr(made, name) for name in Silence.__dataclass_fields__ if name != "id"}
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 added = await connection.execute(insert(silence).returning(silence.c.id), values)
                 return int(added.scalar_one())
 
     async def unsilence(self, id: int, actor: str, now_s: float) -> bool:
         change = update(silence).where(silence.c.id == id, silence.c.ends_at > now_s, silence.c.ended_at.is_(None))
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 return (await connection.execute(change.values(ended_at=now_s, ended_by=actor))).rowcount > 0
 
@@ -125,7 +125,7 @@ class SqlAlertRoom:
         return {row["channel"]: int(row["count"]) for row in await self._rows(query)}
 
     async def _rows(self, query: Any) -> Sequence[Mapping[Any, Any]]:
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 return (await connection.execute(query)).mappings().all()
 

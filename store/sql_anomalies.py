@@ -29,11 +29,11 @@ class SqlAnomalies:
         values: dict[str, Any] = plain(found)
         if not new:
             here = (anomaly.c.id == found.id, anomaly.c.left_at == 0.0)
-            with answered():
+            with answered(self._engine):
                 async with self._engine.begin() as connection:
                     return (await connection.execute(update(anomaly).where(*here).values(values))).rowcount > 0
         listed = exists().where(anomaly.c.model == found.model, anomaly.c.left_at == 0.0)
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 if (await connection.execute(select(literal(1)).where(listed))).first() is not None:
                     return False
@@ -41,7 +41,7 @@ class SqlAnomalies:
                 return (await connection.execute(insert_new(self._engine, anomaly), values)).rowcount > 0
 
     async def _rows(self, query: Any) -> Sequence[Anomaly]:
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 rows = (await connection.execute(query)).mappings().all()
         return [from_row(Anomaly, row) for row in rows]

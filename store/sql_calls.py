@@ -34,7 +34,7 @@ class SqlCalls:
         self._engine = engine
 
     async def call(self, request_id: str) -> CallRow | None:
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 row = (await connection.execute(select(call).where(call.c.request_id == request_id))).mappings().first()
         return from_row(CallRow, row) if row else None
@@ -50,7 +50,7 @@ class SqlCalls:
             query = query.where(call.c.served_model == model)
         if before is not None:
             query = query.where(call.c.at < before)
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 rows = (await connection.execute(query)).mappings().all()
         return [from_row(CallRow, row) for row in rows]
@@ -64,14 +64,14 @@ class SqlCalls:
             query = query.where(failed_reply.c.request_id == request_id)
         if model is not None:
             query = query.where(failed_reply.c.model == model)
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 rows = (await connection.execute(query)).mappings().all()
         return [from_row(FailedReply, row) for row in rows]
 
     async def forget(self, *, calls_before: float, failed_before: float) -> int:
         """Delete what is past its time; the number of rows that went."""
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 gone = await connection.execute(delete(call).where(call.c.at < calls_before))
                 texts = await connection.execute(delete(failed_reply).where(failed_reply.c.at < failed_before))

@@ -25,7 +25,7 @@ class SqlRecords:
         self._engine = engine
 
     async def requests(self, sought: Sought, limit: int) -> Sequence[Asked]:
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 rows = (await connection.execute(_search(sought).limit(limit))).mappings().all()
         return [_asked(row) for row in rows]
@@ -42,14 +42,14 @@ class SqlRecords:
         ):
             if wanted:
                 query = query.where(column == wanted)
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 rows = (await connection.execute(query)).mappings().all()
         return [_failed(row) for row in rows]
 
     async def mark(self, failed_id: str, word: str) -> bool:
         change = update(failed_reply).where(failed_reply.c.id == failed_id).values(marked=word)
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 return (await connection.execute(change)).rowcount > 0
 
@@ -65,7 +65,7 @@ class SqlHours:
         query = select(columns.starts_at, columns.counts).where(
             columns.model == model, columns.scope == "", columns.starts_at >= since
         )
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 rows = (await connection.execute(query)).all()
         return [_hour(float(at), counts) for at, counts in rows]

@@ -75,7 +75,7 @@ class SqlEvalResults:
             query = query.where(c.lure == lure)
         if only is not None:
             query = query.where(_ONLY[only])
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 rows = (await connection.execute(query)).mappings().all()
         return [from_row(Result, row) for row in rows]
@@ -85,7 +85,7 @@ class SqlEvalResults:
         query = select(eval_result).where(
             c.run_id == run_id, c.model == model, c.prompt_id == prompt_id, c.round == round_
         )
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 row = (await connection.execute(query)).mappings().first()
         return from_row(Result, row) if row else None
@@ -111,7 +111,7 @@ class SqlEvalResults:
             .group_by(c.model)
             .order_by(c.model)
         )
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 rows = (await connection.execute(query)).all()
         return [

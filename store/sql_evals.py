@@ -42,7 +42,7 @@ class SqlEvals:
         self._engine = engine
 
     async def begin(self, run: Run) -> Run:
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 await connection.execute(insert_new(self._engine, eval_run), fitting(eval_run, plain(run)))
                 row = (await connection.execute(select(eval_run).where(eval_run.c.id == run.id))).mappings().one()
@@ -54,26 +54,26 @@ class SqlEvals:
             .where(eval_run.c.id == run_id, eval_run.c.state == RunState.RUNNING.value)
             .values(state=state.value, ended_at=at, detail=detail)
         )
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 return (await connection.execute(change)).rowcount > 0
 
     async def run(self, run_id: str) -> Run | None:
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 row = (await connection.execute(select(eval_run).where(eval_run.c.id == run_id))).mappings().first()
         return from_row(Run, row) if row else None
 
     async def runs(self, limit: int = 50) -> Sequence[Run]:
         query = select(eval_run).order_by(eval_run.c.started_at.desc(), eval_run.c.id.desc()).limit(limit)
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 rows = (await connection.execute(query)).mappings().all()
         return [from_row(Run, row) for row in rows]
 
     async def add(self, results: Sequence[Result]) -> None:
         rows = [fitting(eval_result, plain(result)) for result in results]
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 for low in range(0, len(rows), BATCH_ROWS):
                     await connection.execute(insert_new(self._engine, eval_result), rows[low : low + BATCH_ROWS])
@@ -84,7 +84,7 @@ class SqlEvals:
             .where(eval_result.c.run_id == run_id)
             .order_by(eval_result.c.model, eval_result.c.prompt_id, eval_result.c.round)
         )
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 rows = (await connection.execute(query)).mappings().all()
         return [from_row(Result, row) for row in rows]
@@ -114,7 +114,7 @@ class SqlEvals:
             .group_by(eval_run.c.id, eval_run.c.started_at, eval_result.c.model)
             .order_by(eval_run.c.started_at, eval_result.c.model)
         )
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 rows = (await connection.execute(query)).all()
         return [
@@ -136,7 +136,7 @@ class SqlEvals:
             newest = await self.baseline(baseline.model, baseline.suite_version, baseline.detector_version)
             numbered = replace(baseline, version=newest.version + 1 if newest else 1)
             try:
-                with answered():
+                with answered(self._engine):
                     async with self._engine.begin() as connection:
                         await connection.execute(insert(eval_baseline), fitting(eval_baseline, plain(numbered)))
                 return numbered
@@ -147,7 +147,7 @@ class SqlEvals:
 
     async def baselines(self) -> Sequence[Baseline]:
         query = select(eval_baseline).order_by(eval_baseline.c.version)
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 rows = (await connection.execute(query)).mappings().all()
         newest: dict[tuple[str, str, str], Baseline] = {}
@@ -167,7 +167,7 @@ class SqlEvals:
             .order_by(eval_baseline.c.version.desc())
             .limit(1)
         )
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 row = (await connection.execute(query)).mappings().first()
         return from_row(Baseline, row) if row else None
@@ -176,7 +176,7 @@ class SqlEvals:
         """Delete runs that began before then, with their results, unless a baseline stands on one; results that went."""
         kept = select(eval_baseline.c.run_id)
         old = select(eval_run.c.id).where(eval_run.c.started_at < before, eval_run.c.id.not_in(kept))
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 gone = await connection.execute(delete(eval_result).where(eval_result.c.run_id.in_(old)))
                 await connection.execute(
@@ -188,7 +188,7 @@ class SqlEvals:
         """Empty the texts of answers of before then that did not repeat themselves; how many."""
         c = eval_result.c
         old = update(eval_result).where(c.at < before, c.ill.is_(False), c.reply != "").values(asked="", reply="")
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 return (await connection.execute(old)).rowcount
 

@@ -34,7 +34,7 @@ async def rows(engine: AsyncEngine, kind: str, since: float, until: float) -> As
     table, moment = KINDS[kind]
     at, key = table.c[moment], next(iter(table.primary_key.columns))
     query = select(table).where(at >= since, at < until).order_by(at, key)
-    with answered():
+    with answered(engine):
         async with engine.connect() as connection:
             result = await connection.stream(query, execution_options={"yield_per": PAGE})
             async for row in result.mappings():

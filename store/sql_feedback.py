@@ -109,7 +109,7 @@ class SqlFeedbackLog(RowQueue):
         return bool(await self._rows(select(literal(1)).where(*same)))
 
     async def _rows(self, query: Select[Any]) -> Sequence[RowMapping]:
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 rows: Sequence[RowMapping] = (await connection.execute(query)).mappings().all()
         return rows
@@ -165,7 +165,7 @@ class SqlComplaints:
         bad = feedback.c.kind != FeedbackKind.GOOD.value
         by_model = select(feedback.c.model, people).where(*span, bad).group_by(feedback.c.model)
         by_kind = select(feedback.c.model, feedback.c.kind, func.count().label("n")).where(*span)
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 users = {row.model: row.users for row in await connection.execute(by_model)}
                 kinds = (await connection.execute(by_kind.group_by(feedback.c.model, feedback.c.kind))).all()
@@ -182,14 +182,14 @@ class SqlComplaints:
             .order_by(feedback.c.at.desc(), feedback.c.id)
             .limit(limit)
         )
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 rows = (await connection.execute(query)).mappings().all()
         return [from_row(Complaint, row) for row in rows]
 
     async def forget(self, before: float) -> int:
         """Delete what was filed before `before`; the number of rows that went."""
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 return (await connection.execute(delete(feedback).where(feedback.c.at < before))).rowcount
 

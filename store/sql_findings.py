@@ -24,7 +24,7 @@ class SqlFindings:
         self._engine = engine
 
     async def add(self, found: Finding) -> bool:
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 return (await connection.execute(insert_new(self._engine, finding), plain(found))).rowcount > 0
 
@@ -37,7 +37,7 @@ class SqlFindings:
         if kind is not None:
             query = query.where(finding.c.kind == kind)
         query = query.order_by(finding.c.at.desc(), finding.c.id).limit(limit)
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 rows = (await connection.execute(query)).mappings().all()
         return [from_row(Finding, row) for row in rows]
@@ -54,7 +54,7 @@ class SqlVersions:
         query = select(call.c.at, call.c.attempts).where(*span)
         # Both ends of the span, so that a change in the middle of a busy hour shows as well as one at its end.
         halves = [query.order_by(order).limit((limit + 1) // 2) for order in (call.c.at, call.c.at.desc())]
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 rows = [row for half in halves for row in (await connection.execute(half)).all()]
         found: dict[tuple[int, str, str], Version] = {}
@@ -68,7 +68,7 @@ class SqlVersions:
     async def known(self, model: str) -> Sequence[Version]:
         columns = [model_version.c[name] for name in PLACE]
         query = select(*columns, model_version.c.first_at.label("at")).where(model_version.c.model == model)
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 rows = (
                     await connection.execute(query.order_by(model_version.c.first_at, model_version.c.id))
@@ -83,7 +83,7 @@ class SqlVersions:
         later = func.max if dialect is sqlite else func.greatest
         again = {"last_at": later(new.excluded.last_at, model_version.c.last_at)}
         rows = [{**{name: getattr(it, name) for name in PLACE}, "first_at": it.at, "last_at": it.at} for it in versions]
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 await connection.execute(new.on_conflict_do_update(index_elements=PLACE, set_=again), rows)
 

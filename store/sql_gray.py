@@ -38,7 +38,7 @@ class SqlGray:
             set_={name: new.excluded[name] for name in ("stage", "epoch", "document")},
             where=new.excluded.epoch >= gray_release.c.epoch,
         )
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 await connection.execute(write, row)
 
@@ -64,7 +64,7 @@ class SqlGray:
         return found[0] if found else None
 
     async def _documents(self, query: Any) -> list[GrayRelease]:
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 documents = (await connection.execute(query)).scalars().all()
         return [from_row(GrayRelease, document) for document in documents]

@@ -44,7 +44,7 @@ class SqlAlertDesk:
         await self._file(alert, resolved)
 
     async def _file(self, alert: Alert, rule: Rule) -> None:
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 await file_alert(connection, self._engine, alert, rule)
 

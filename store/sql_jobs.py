@@ -43,7 +43,7 @@ class SqlJobs:
                 ended_at=None, retry_at=None,
             )
         )  # fmt: skip
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 if (await connection.execute(insert_new(self._engine, job_run), new)).rowcount > 0:
                     return 1
@@ -67,14 +67,14 @@ class SqlJobs:
                 state=RunState.FAILED if error else RunState.DONE, detail=error, ended_at=now, retry_at=retry_at
             )
         )  # fmt: skip
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 return (await connection.execute(change)).rowcount > 0
 
     async def note(self, job: str, slot: str, state: RunState, now: float, *, due_at: float, detail: str = "") -> bool:
         """Write a slot that nobody runs: known, asked or missed. False: there is one of that name."""
         row = _row(job, slot, due_at, state, now, detail=detail)
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 return (await connection.execute(insert_new(self._engine, job_run), row)).rowcount > 0
 
@@ -85,7 +85,7 @@ class SqlJobs:
             .where(job_run.c.job.in_(jobs), job_run.c.slot.not_like(f"{HAND}%"), job_run.c.due_at <= now + AHEAD_S)
             .group_by(job_run.c.job)
         )
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 return {job: float(due_at) for job, due_at in (await connection.execute(query)).all()}
 
@@ -109,12 +109,12 @@ class SqlJobs:
             job_run.c.state.not_in([RunState.RUNNING, RunState.ASKED]),
             job_run.c.id.not_in(newest),
         )
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 return (await connection.execute(stale)).rowcount
 
     async def _runs(self, query: Any) -> Sequence[JobRun]:
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 rows = (await connection.execute(query)).mappings().all()
         return [from_row(JobRun, row) for row in rows]

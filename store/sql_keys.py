@@ -70,7 +70,7 @@ class SqlKeys:
             support=support,
         )
         values = {name: getattr(record, name) for name in AppKey.__dataclass_fields__}
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 await connection.execute(insert(app_key), {**values, "hash": digest(secret)})
         return record, secret
@@ -80,7 +80,7 @@ class SqlKeys:
         query = select(app_key).order_by(app_key.c.created_at, app_key.c.id)
         if not revoked:
             query = query.where(app_key.c.revoked_at.is_(None))
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 rows = (await connection.execute(query)).mappings().all()
         return [_record(row) for row in rows]
@@ -88,7 +88,7 @@ class SqlKeys:
     async def callers(self) -> Mapping[str, Caller]:
         """Who may call, by the digest of the key: what router.auth.Keys.replace takes."""
         query = select(app_key).where(app_key.c.revoked_at.is_(None))
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 rows = (await connection.execute(query)).mappings().all()
         return {row["hash"]: _caller(_record(row)) for row in rows}
@@ -96,7 +96,7 @@ class SqlKeys:
     async def revoke(self, id: str, now_s: float) -> bool:
         """False: no such key, or it was revoked before."""
         change = update(app_key).where(app_key.c.id == id, app_key.c.revoked_at.is_(None)).values(revoked_at=now_s)
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 return (await connection.execute(change)).rowcount > 0
 

@@ -8,17 +8,19 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Table, event
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError, StatementError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.sql.dml import Insert
 
 from base.cancels import cancel_kept
 from breaker.ports import StoreUnavailable
+from store.sql_why import why
 
 TIMEOUT_S = 5.0
 """No request waits on SQL; a background writer may wait this long for a lock or an answer before it tries again."""
@@ -63,19 +65,13 @@ def _sqlite_settings(timeout_s: float, connection: Any, _record: object) -> None
     cursor.close()
 
 
-def place_of(url: str) -> str:
+def place_of(url: str | URL) -> str:
     """A database's address as people may read it: no password, no options."""
     parsed = make_url(url)
     if parsed.drivername.startswith("sqlite"):
-        return str(parsed.database)
+        file = parsed.database or ":memory:"
+        return file if file == ":memory:" else str(Path(file).absolute())
     return f"{parsed.database} at {parsed.host or 'localhost'}:{parsed.port or 5432}"
-
-
-def reason_of(error: Exception) -> str:
-    """What the driver itself said, in one line: the error that was mapped, without the statement that met it."""
-    cause = error.__cause__ if isinstance(error, StoreUnavailable) and error.__cause__ is not None else error
-    said = getattr(cause, "orig", None) or cause
-    return " ".join(str(said).split())[:300] or type(said).__name__
 
 
 class RowRefused(StoreUnavailable):
@@ -83,18 +79,19 @@ class RowRefused(StoreUnavailable):
 
 
 @contextmanager
-def answered() -> Iterator[None]:
+def answered(engine: AsyncEngine) -> Iterator[None]:
     """Map what SQL or its driver raises inside the block to StoreUnavailable or, of those, RowRefused.
 
-    A cancellation that the pool's waiting loses is raised all the same.
+    What people read of it: which database, and why (store/sql_why.py). A cancellation that the pool's waiting loses is raised all the same.
     """
     try:
         with cancel_kept():
             yield
     except FOREIGN as error:
         if _is_about_values(error):
-            raise RowRefused(f"sql: {type(error).__name__}") from error
-        raise StoreUnavailable(f"sql: {type(error).__name__}") from error
+            # The driver's words would quote the values.
+            raise RowRefused(f"database {place_of(engine.url)}: {type(error).__name__}") from error
+        raise StoreUnavailable(f"database {place_of(engine.url)}: {why(error)}") from error
 
 
 def _is_about_values(error: Exception) -> bool:

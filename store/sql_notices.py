@@ -36,26 +36,26 @@ class SqlNotices:
         grave = case((incident.c.severity == Severity.CRITICAL.value, 0), else_=1)
         known = case((incident.c.told_revision < incident.c.revision, 0), else_=1)
         query = select(incident).where(incident.c.settled.is_(False)).order_by(grave, known, incident.c.id).limit(MOST)
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 rows = (await connection.execute(query)).mappings().all()
         return sorted((from_row(Incident, row) for row in rows), key=lambda one: one.id)
 
     async def groups(self) -> Mapping[str, Group]:
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 rows = (await connection.execute(select(alert_group))).mappings().all()
         return {row["key"]: from_row(Group, row) for row in rows}
 
     async def silences(self, now_s: float) -> Sequence[Silence]:
         query = select(silence).where(silence.c.ends_at > now_s, silence.c.ended_at.is_(None))
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 rows = (await connection.execute(query)).mappings().all()
         return [from_row(Silence, row) for row in rows]
 
     async def file(self, notice: Notice, channels: Sequence[str], body: Mapping[str, Any]) -> bool:
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 if not await self._counted_on(connection, notice):
                     return False
@@ -78,7 +78,7 @@ class SqlNotices:
         if not quiet:
             return
         change = update(incident).where(incident.c.id.in_([one.id for one in quiet]), incident.c.told_revision == 0)
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 await connection.execute(change.values(settled=True))
 
@@ -134,7 +134,7 @@ class SqlDossiers:
             .order_by(failed_reply.c.at.desc())
             .limit(DOSSIER_ROWS)
         )
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 rows = (await connection.execute(query)).all()
         classes, scenes = _counted([r.loop_class for r in rows]), _counted([r.scene for r in rows])

@@ -33,7 +33,7 @@ class SqlOutbox:
             .order_by(case((alert_outbox.c.severity == Severity.CRITICAL.value, 0), else_=1), alert_outbox.c.id)
             .limit(limit)
         )
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 rows = (await connection.execute(query)).mappings().all()
         return [from_row(Letter, row) for row in rows]
@@ -46,13 +46,13 @@ class SqlOutbox:
         self, channel: str, at: float, posts: int, result: str, detail: str, *, letter: int = 0
     ) -> None:  # fmt: skip
         values = {"letter_id": letter, "channel": channel, "at": at, "posts": posts, "result": result}
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 await connection.execute(insert(alert_try), {**values, "detail": detail})
 
     async def posts(self, since: float) -> Mapping[str, int]:
         query = select(alert_try.c.channel, func.sum(alert_try.c.posts)).where(alert_try.c.at > since)
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 rows = (await connection.execute(query.group_by(alert_try.c.channel))).all()
         return {str(channel): int(count) for channel, count in rows}
@@ -81,7 +81,7 @@ class SqlOutbox:
         await self._changed(change.values(state=state, detail=detail))
 
     async def hand_over(self, id: int, channel: str, now_s: float, detail: str) -> bool:
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 here = select(alert_outbox).where(alert_outbox.c.id == id, _free(now_s))
                 row = (await connection.execute(here)).mappings().first()
@@ -97,7 +97,7 @@ class SqlOutbox:
         return True
 
     async def robots(self) -> Mapping[str, Robot]:
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 rows = (await connection.execute(select(alert_robot))).mappings().all()
         return {row["channel"]: from_row(Robot, row) for row in rows}
@@ -123,20 +123,20 @@ class SqlOutbox:
             .where(alert_outbox.c.created_at >= since)
             .group_by(alert_outbox.c.state)
         )
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 counts = {str(state): int(count) for state, count in (await connection.execute(query)).all()}
         return counts.get(SENT, 0), counts.get("failed", 0) + counts.get("expired", 0)
 
     async def _robot(self, channel: str, values: dict[str, Any]) -> None:
         new = {"channel": channel, "rest_until": 0.0, "tried_at": 0.0, "detail": "", **values}
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 await connection.execute(insert_new(self._engine, alert_robot), new)
                 await connection.execute(update(alert_robot).where(alert_robot.c.channel == channel).values(values))
 
     async def _changed(self, statement: Any) -> bool:
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 return bool((await connection.execute(statement)).rowcount)
 

@@ -21,6 +21,7 @@ from breaker.ports import StoreUnavailable
 from store.documents import from_json, to_json
 from store.spool import Spool
 from store.sql_link import RowRefused, answered, insert_new
+from store.sql_why import why
 
 log = logging.getLogger(__name__)
 BATCH_S = 0.5
@@ -35,7 +36,8 @@ Row = tuple[Table, dict[str, Any]]
 
 class RowQueue:
     """`tables`, in the order in which one batch writes them. `dropped` counts rows lost to a full queue or spool,
-    `refused` rows the database would not take, `spool_failures` writes the disk refused."""
+    `refused` rows the database would not take, `spool_failures` writes the disk refused; `failing` says why the database
+    took nothing at the last try, and is empty while it does."""
 
     def __init__(
         self,
@@ -56,6 +58,8 @@ class RowQueue:
         self.refused = 0
         self.written = 0
         self.spool_failures = 0
+        self.failing = ""
+        self._disk_said = ""
 
     @property
     def waiting(self) -> int:
@@ -80,8 +84,10 @@ class RowQueue:
             await clock.sleep(wait_s / clock.real_s(1.0))
             try:
                 await self.flush()
+                self._database_said("")
                 wait_s = BATCH_S
-            except StoreUnavailable:
+            except StoreUnavailable as error:
+                self._database_said(str(error))
                 await self.spill()
                 wait_s = min(wait_s * 2, WAIT_CAP_S)
 
@@ -141,12 +147,26 @@ class RowQueue:
             except OSError as error:
                 self._disk_failed(error)
                 return
+            self._disk_said = ""
             for _ in range(kept):
                 self._queue.popleft()
 
+    def _database_said(self, failing: str) -> None:
+        """Tell the log what changed, not each try."""
+        if failing != self.failing:
+            self.failing = failing
+            names = ", ".join(self._by_name)
+            if failing:
+                log.warning("rows of %s wait: %s", names, failing)
+            else:
+                log.info("rows of %s are written again", names)
+
     def _disk_failed(self, error: OSError) -> None:
-        if not self.spool_failures:
-            log.error("the spool on disk fails, rows wait in memory: %s", error)
+        assert self._spool is not None
+        said = f"{self._spool.folder}: {why(error)}"
+        if said != self._disk_said:
+            log.error("the spool fails, rows wait in memory: %s", said)
+        self._disk_said = said
         self.spool_failures += 1
 
     async def close(self) -> None:
@@ -167,7 +187,7 @@ class RowQueue:
                 self.refused += 1
 
     async def _write(self, batch: Sequence[Row]) -> None:
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 for table in self._tables:
                     rows = [values for owner, values in batch if owner is table]

@@ -49,7 +49,7 @@ class SqlReplay:
     async def mark(self, reply: str, mark: Mark) -> int:
         """Mark the failed replies of a request, or the one of that id; how many there were."""
         change = update(failed_reply).where(or_(failed_reply.c.id == reply, failed_reply.c.request_id == reply))
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 return (await connection.execute(change.values(marked=mark.value))).rowcount
 
@@ -95,7 +95,7 @@ class SqlReplay:
         while True:
             later = or_(at > after[0], (at == after[0]) & (key > after[1]))
             page = query.where(later, at < until).order_by(at, key).limit(self._page)
-            with answered():
+            with answered(self._engine):
                 async with self._engine.connect() as connection:
                     rows = (await connection.execute(page)).mappings().all()
             for row in rows:

@@ -30,13 +30,13 @@ class SqlReports:
 
     async def keep(self, day: str, at: float, run_id: str, document: Mapping[str, Any]) -> None:
         values = {"day": day, "at": at, "run_id": run_id, "document": dict(document)}
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 await connection.execute(delete(report).where(report.c.day == day))
                 await connection.execute(report.insert(), values)
 
     async def report(self, day: str) -> Mapping[str, Any] | None:
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 row = (await connection.execute(select(report.c.document).where(report.c.day == day))).first()
         return dict(row[0]) if row else None
@@ -44,7 +44,7 @@ class SqlReports:
     async def reports(self, limit: int = 60) -> Sequence[ReportEntry]:
         """Newest day first."""
         query = select(report.c.day, report.c.at, report.c.run_id).order_by(report.c.day.desc()).limit(limit)
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 rows = (await connection.execute(query)).mappings().all()
         return [ReportEntry(**row) for row in rows]
@@ -61,7 +61,7 @@ class SqlReports:
             .where(failed_reply.c.at >= since, failed_reply.c.at < until, failed_reply.c.loop_class != "")
             .group_by(failed_reply.c.model)
         )
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 good = {model: count for model, count in (await connection.execute(served)).all() if model}
                 bad = {model: count for model, count in (await connection.execute(looped)).all() if model}

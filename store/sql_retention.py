@@ -29,7 +29,7 @@ class SqlRetention:
 
     async def beyond(self, table: Table, moment: str, most: int) -> int:
         """Delete the oldest rows beyond the `most` newest."""
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 there = await self._count(connection, table)
         return await self._in_batches(table, table.c[moment], None, there - most) if there > most else 0
@@ -51,7 +51,7 @@ class SqlRetention:
             oldest = select(key).order_by(moment, key).limit(size)
             if before is not None:
                 oldest = oldest.where(moment < before)
-            with answered():
+            with answered(self._engine):
                 async with self._engine.begin() as connection:
                     went = (await connection.execute(delete(table).where(key.in_(oldest)))).rowcount
             gone += went

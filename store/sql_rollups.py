@@ -45,7 +45,7 @@ class SqlRollups:
         write = new.on_conflict_do_update(
             index_elements=["model", "scope", "starts_at"], set_=values, where=new.excluded.weight >= table.c.weight
         )
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 for start in range(0, len(rows), BATCH):
                     await connection.execute(write, [_values(row) for row in rows[start : start + BATCH]])
@@ -58,7 +58,7 @@ class SqlRollups:
             query = query.where(table.c.model == model)
         if scope is not None:
             query = query.where(table.c.scope == scope)
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 rows = (await connection.execute(query.order_by(table.c.starts_at, table.c.id))).mappings().all()
         return [rollup_of(dict(row)) for row in rows]

@@ -23,7 +23,7 @@ class SqlTransitions:
         self._engine = engine
 
     async def append(self, transition_: Transition) -> bool:
-        with answered():
+        with answered(self._engine):
             async with self._engine.begin() as connection:
                 values = plain(transition_)
                 kept = await connection.execute(insert_new(self._engine, transition).returning(transition.c.id), values)
@@ -40,7 +40,7 @@ class SqlTransitions:
         if model is not None:
             query = query.where(transition.c.model == model)
         query = query.order_by(transition.c.at.desc(), transition.c.id.desc()).limit(limit)
-        with answered():
+        with answered(self._engine):
             async with self._engine.connect() as connection:
                 rows = (await connection.execute(query)).mappings().all()
         return [from_row(Transition, row) for row in rows]

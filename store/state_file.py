@@ -15,6 +15,7 @@ from pathlib import Path
 from breaker.ports import StateStore, StoreUnavailable
 from breaker.snapshot import Snapshot
 from store.documents import from_json, to_json
+from store.sql_why import why
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +87,7 @@ def _write(path: Path, snapshots: list[Snapshot]) -> None:
         draft.write_bytes(to_json(snapshots))
         draft.replace(path)
     except OSError as error:
-        log.warning("copy of the states %s was not written: %s", path, error)
+        log.warning("copy of the states %s was not written: %s", path, why(error))
         with contextlib.suppress(OSError):
             draft.unlink()
 

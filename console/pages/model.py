@@ -65,7 +65,7 @@ class ModelPages:
         values = await self._now_values(visit, model)
         minutes = await self._minutes(model)
         last = last_complete_minute(self._yard.now_s(), self._yard.policy.grace_s)
-        failed, sql_down = await self._failed(model)
+        failed, sql_fails = await self._failed(model)
         tables: dict[str, Any] = {
             "kinds": kinds(minutes, last),
             "scenes": parts(minutes, last, "scene"),
@@ -82,7 +82,7 @@ class ModelPages:
             found=await self._found(model),
             marked=lambda one: marked(one.excerpt, onset=one.onset),
             heat_map=heat_map(past, self._yard.now_s(), self._zone) if self._hours else None,
-            sql_down=sql_down,
+            sql_fails=sql_fails,
             modes=[mode.value for mode in Mode],
             forced_minutes=FORCED_MINUTES,
         )
@@ -128,11 +128,11 @@ class ModelPages:
             return await self._yard.minutes(model, last - SHOWN_MIN - 10, last)
         return ()
 
-    async def _failed(self, model: str) -> tuple[Sequence[Failed], bool]:
+    async def _failed(self, model: str) -> tuple[Sequence[Failed], str]:
         try:
-            return await self._records.failed(model=model, limit=KEPT_FAILED), False
-        except StoreUnavailable:
-            return (), True
+            return await self._records.failed(model=model, limit=KEPT_FAILED), ""
+        except StoreUnavailable as error:
+            return (), str(error)
 
     async def _past(self, model: str) -> Sequence[Hour]:
         if self._hours is not None:

@@ -40,6 +40,8 @@ def status(
         print_table(fleet_table(told["models"], told["now"]))
     if told["store_down"]:
         typer.echo("the store does not answer: this is the last known state", err=True)
+    if why := told.get("database_fails"):  # an older service does not say
+        typer.echo(f"rows wait: {why}", err=True)
 
 
 def _tell_rules(told: dict[str, Any], model: str, language: str) -> None:

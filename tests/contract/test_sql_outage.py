@@ -2,13 +2,18 @@
 
 import asyncio
 import contextlib
+import logging
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import event, func, select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from base.cancels import end
+from base.clock import SystemClock
 from breaker.levels import Level, Reason
 from breaker.ports import StoreUnavailable
 from breaker.snapshot import Transition
@@ -51,6 +56,23 @@ class Process:
             spool.close()
 
 
+class DiskOf:
+    """So many pages may each new connection's database have; at least those that it has."""
+
+    def __init__(self, pages: int) -> None:
+        self.pages = pages
+
+    def bound(self, connection: Any, _record: object) -> None:
+        connection.execute(f"PRAGMA max_page_count={self.pages}")
+
+
+async def until(true: Callable[[], bool]) -> None:
+    end_s = asyncio.get_running_loop().time() + 60
+    while not true():
+        assert asyncio.get_running_loop().time() < end_s, "not seen in time"
+        await asyncio.sleep(0.02)
+
+
 async def failing(log: SqlCallLog) -> None:
     """One turn of the log's own loop while the database is away."""
     with pytest.raises(StoreUnavailable):
@@ -87,6 +109,31 @@ async def test_a_locked_database_file_loses_and_doubles_nothing(tmp_path: Path) 
     await here.calls.flush()
     assert await here.moves.append(move(2))
     await holds(engine, calls=4, moves=2)
+    await engine.dispose()
+    here.end()
+
+
+async def test_a_full_disk_was_told_as_an_operational_error(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file = tmp_path / "pm.db"
+    await upgrade(f"sqlite:///{file}")
+    engine, disk = open_engine(f"sqlite:///{file}"), DiskOf(1)
+    event.listen(engine.sync_engine, "connect", disk.bound)
+    here = Process(engine, tmp_path)
+    full = f"database {file}: the disk is full: free some space there"
+    with caplog.at_level(logging.INFO, "store.sql_queue"):
+        writing = asyncio.create_task(here.calls.run(SystemClock()))
+        for number in range(200):
+            here.calls.add_call(call(number))
+        await until(lambda: here.calls.failing == full)
+        disk.pages = 100_000
+        await engine.dispose()
+        await until(lambda: not here.calls.failing)
+        await end([writing])
+    assert [record.message for record in caplog.records] == [
+        f"rows of call, failed_reply wait: {full}",
+        "rows of call, failed_reply are written again",
+    ]
+    await holds(engine, calls=200, moves=0)
     await engine.dispose()
     here.end()
 

@@ -47,7 +47,7 @@ def failed(**fields: object) -> Failed:
 
 @dataclass(kw_only=True)
 class World:
-    """Fleet, audit and history in memory; `store_gone` and `sql_gone` take them away."""
+    """Fleet, audit and history in memory; `store_gone` and `sql_gone` take them away, `rows_wait` says why none are written."""
 
     clock: ManualClock = field(default_factory=ManualClock)
     kept: dict[str, Snapshot] = field(default_factory=lambda: {n: Snapshot(model=n) for n in ("alpha", "acme/large")})
@@ -59,6 +59,7 @@ class World:
     sought: list[Sought] = field(default_factory=list)
     store_gone: bool = False
     sql_gone: bool = False
+    rows_wait: str = ""
     phrase_only: tuple[str, ...] = ()
     errors_only: tuple[str, ...] = ()
     suspect: bool = False
@@ -87,6 +88,9 @@ class World:
 
     def store_down(self) -> bool:
         return self.store_gone
+
+    def database_fails(self) -> str:
+        return self.rows_wait
 
     def phrase_only_routes(self) -> Sequence[str]:
         return self.phrase_only

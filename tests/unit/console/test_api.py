@@ -47,6 +47,9 @@ class World:
     def store_down(self) -> bool:
         return self.store_gone
 
+    def database_fails(self) -> str:
+        return ""
+
     async def explain(self, model: str) -> Explanation:
         if self.store_gone:
             raise StoreUnavailable("gone")

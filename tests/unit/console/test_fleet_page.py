@@ -76,7 +76,12 @@ async def test_a_store_that_was_never_there_still_gives_a_page() -> None:
 
 
 async def test_a_database_that_is_gone_is_told() -> None:
-    assert "The database does not answer" in await page(World(sql_gone=True))
+    assert "The database does not answer or takes nothing: sql gone." in await page(World(sql_gone=True))
+
+
+async def test_a_full_disk_left_the_page_without_a_word_because_reading_still_worked() -> None:
+    full = "database /data/pm.db: the disk is full: free some space there"
+    assert f"The database does not answer or takes nothing: {full}." in await page(World(rows_wait=full))
 
 
 async def test_filters_keep_what_was_asked_for() -> None:

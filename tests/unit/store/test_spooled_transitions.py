@@ -75,7 +75,7 @@ async def test_with_disk_and_database_gone_the_breaker_keeps_the_move(tmp_path: 
     (tmp_path / "0" / "000000000001.jsonl").symlink_to("/dev/full")
     log = SpooledTransitions(database, Spool(tmp_path / "other", 10_000))
     (tmp_path / "other" / "0" / "000000000001.jsonl").symlink_to("/dev/full")
-    with pytest.raises(StoreUnavailable, match="No space left"):
+    with pytest.raises(StoreUnavailable, match="disk is full"):
         await log.append(move(1))
 
 

@@ -1,10 +1,12 @@
 """Which driver a URL gets, and what SQL's errors mean here."""
 
+from pathlib import Path
+
 import pytest
 from sqlalchemy import exc
 
 from breaker.ports import StoreUnavailable
-from store.sql_link import RowRefused, answered, open_engine, place_of, reason_of
+from store.sql_link import RowRefused, answered, open_engine, place_of
 
 
 @pytest.mark.parametrize(
@@ -46,7 +48,7 @@ class Original(Exception):
     ],
 )
 async def test_foreign_errors_become_ours(error: Exception, expected: type[Exception]) -> None:
-    with pytest.raises(StoreUnavailable) as caught, answered():
+    with pytest.raises(StoreUnavailable) as caught, answered(open_engine("sqlite:////tmp/x.db")):
         raise error
     assert type(caught.value) is expected
 
@@ -56,9 +58,16 @@ def test_where_a_database_is_can_be_told_without_its_password() -> None:
     assert place_of("sqlite:////var/lib/pointsman/pointsman.db") == "/var/lib/pointsman/pointsman.db"
 
 
-async def test_why_a_database_cannot_be_used_is_what_its_driver_said() -> None:
-    with pytest.raises(StoreUnavailable) as mapped, answered():
-        raise exc.DatabaseError("SELECT secret", {"x": 1}, Exception("file is not a\n database"))
-    assert reason_of(mapped.value) == "file is not a database"
-    assert reason_of(ValueError("a newer release has been here")) == "a newer release has been here"
-    assert reason_of(ConnectionRefusedError()) == "ConnectionRefusedError"
+async def test_an_error_names_the_database_and_never_the_values_that_it_refused() -> None:
+    engine = open_engine("sqlite:////var/lib/pointsman/pointsman.db")
+    with pytest.raises(StoreUnavailable) as mapped, answered(engine):
+        raise exc.DatabaseError("SELECT secret", {"x": 1}, Exception("no such\n table: call"))
+    assert str(mapped.value) == "database /var/lib/pointsman/pointsman.db: no such table: call"
+    with pytest.raises(RowRefused) as refused, answered(engine):
+        raise exc.IntegrityError("s", {}, Exception("Key (user)=(somebody) already exists"))
+    assert str(refused.value) == "database /var/lib/pointsman/pointsman.db: IntegrityError"
+
+
+def test_a_file_is_named_whole_wherever_it_is_read_about() -> None:
+    assert place_of("sqlite:///data/pm.db") == str(Path("data/pm.db").absolute())
+    assert place_of("sqlite://") == ":memory:"
