@@ -9,13 +9,13 @@ from pydantic import Field, model_validator
 
 from console.access import Identity
 from console.alerts_ports import AlertRoom, IncidentRow, SilenceRow
-from console.api import Act, Actor, Reason
+from console.api import Act, Actor, Line, Reason
 from console.fleet_ports import Audit
 from console.gatekeeper import AdminError, Gate, actor_of
 
 MOST_MINUTES = 30 * 24 * 60.0
 Limit = Annotated[int, Field(ge=1, le=1000)]
-Pattern = Annotated[str, Field(max_length=128)]
+Pattern = Annotated[str, Field(max_length=128), Line]
 MATCHERS = ("kind", "model", "subject", "scene")
 
 
@@ -31,7 +31,7 @@ class Hush(Act):
 
     kind: Pattern = ""
     model: Pattern = ""
-    subject: Annotated[str, Field(max_length=256)] = ""
+    subject: Annotated[str, Field(max_length=256), Line] = ""
     scene: Pattern = ""
     everything: bool = False
     minutes: Annotated[float, Field(gt=0, le=MOST_MINUTES)] = 60.0

@@ -13,6 +13,7 @@ from fastapi.responses import JSONResponse
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
+from base.names import name_in
 from base.reasons import reason_in
 from base.wrong import wrong
 from breaker.explain import Explanation
@@ -31,7 +32,8 @@ FORCED_MINUTES = 60.0
 
 
 Reason = Annotated[str, Field(max_length=500), AfterValidator(reason_in)]
-Actor = Annotated[str, Field(max_length=100)]
+Line = AfterValidator(name_in)
+Actor = Annotated[str, Field(max_length=100), Line]
 
 
 class Act(BaseModel):

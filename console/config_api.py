@@ -7,11 +7,11 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from breaker.ports import StoreUnavailable
 from console.access import Identity
-from console.api import Reason
+from console.api import Actor, Reason
 from console.config_ports import Configuration
 from console.fleet_ports import Audit
 from console.gatekeeper import AdminError, Gate, actor_of
@@ -20,7 +20,7 @@ from console.gatekeeper import AdminError, Gate, actor_of
 class Reload(BaseModel):
     model_config = ConfigDict(extra="forbid")
     reason: Reason
-    actor: Annotated[str, Field(max_length=100)] = ""
+    actor: Actor = ""
 
 
 def config_routes(configuration: Configuration, audit: Audit, gate: Gate) -> APIRouter:

@@ -5,6 +5,7 @@ from urllib.parse import parse_qs
 
 from starlette.requests import Request
 
+from base.names import unseen
 from base.reasons import reason_in
 
 MAX_BYTES = 400_000
@@ -36,12 +37,15 @@ class Form:
     def all(self, name: str) -> list[str]:
         return self._fields.get(name, [])
 
-    def text(self, name: str, *, least: int = 0, most: int = 500) -> str:
+    def text(self, name: str, *, least: int = 0, most: int = 500, prose: bool = False) -> str:
+        """Without blanks round it; of one line unless it is `prose`. Raises BadForm."""
         value = self.raw(name).strip()
         if len(value) < least:
             raise BadForm(name, "too_short" if value else "missing", least=least)
         if len(value) > most:
             raise BadForm(name, "too_long", most=most)
+        if sign := unseen(value, prose=prose):
+            raise BadForm(name, "unseen", sign=sign)
         return value
 
     def number(self, name: str, *, least: float, most: float, default: float | None = None) -> float:
@@ -81,7 +85,7 @@ async def read_form(request: Request) -> Form:
 
 def reason_of(form: Form) -> str:
     """Every act has a reason."""
-    said = form.text("reason", least=1, most=500)
+    said = form.text("reason", least=1, most=500, prose=True)
     try:
         return reason_in(said)
     except ValueError:

@@ -8,12 +8,12 @@ from pydantic import Field
 
 from breaker.gray import GrayRelease
 from console.access import Identity
-from console.api import Act
+from console.api import Act, Line
 from console.fleet_ports import Audit
 from console.gatekeeper import AdminError, Gate, actor_of
 
 Name = Annotated[str, Field(min_length=1, max_length=128)]
-Version = Annotated[str, Field(min_length=1, max_length=256)]
+Version = Annotated[str, Field(min_length=1, max_length=256), Line]
 
 
 class GrayRefused(Exception):

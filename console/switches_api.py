@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from base.switch import FLEET, Switch, SwitchMode
 from console.access import Identity
-from console.api import Reason
+from console.api import Actor, Reason
 from console.fleet_ports import Audit
 from console.gatekeeper import AdminError, Gate, actor_of
 from console.switch_ports import Switches
@@ -28,7 +28,7 @@ class Set(BaseModel):
     route: Annotated[str, Field(max_length=128)] = FLEET
     minutes: Annotated[float, Field(gt=0, le=7 * 24 * 60)] = MINUTES
     reason: Reason
-    actor: Annotated[str, Field(max_length=100)] = ""
+    actor: Actor = ""
 
 
 def switches_routes(switches: Switches, audit: Audit, gate: Gate) -> APIRouter:

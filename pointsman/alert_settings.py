@@ -15,6 +15,7 @@ from pydantic import (
     model_validator,
 )
 
+from base.names import word_in
 from base.reasons import reason_in
 from monitor.alerts.alert import AlertKind, Severity
 from monitor.alerts.channel import Channel, ChannelKind, Language
@@ -25,9 +26,9 @@ from monitor.cron import zone_of
 from pointsman.yaml_lines import Lines, Mistake, Path, dotted
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-ChannelName = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[^\s\x00-\x1f/]+$")]
+ChannelName = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[^/]+$"), AfterValidator(word_in)]
 Clock = Annotated[str, Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")]
-Person = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[^\s<>]+$")]
+Person = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[^<>]+$"), AfterValidator(word_in)]
 
 
 class AlertPart(BaseModel):

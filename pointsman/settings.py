@@ -12,6 +12,7 @@ from pathlib import Path as File
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
+    AfterValidator,
     AnyHttpUrl,
     BaseModel,
     ConfigDict,
@@ -23,6 +24,7 @@ from pydantic import (
     model_validator,
 )
 
+from base.names import name_in, word_in
 from breaker.policy import BreakerPolicy
 from detector.policy import GatePolicy
 from detector.profile import PROFILES, Profile, profile_of
@@ -59,7 +61,7 @@ __all__ = [
 
 REDIS_SCHEMES = ("redis", "rediss", "unix", "valkey+unix", "redis+sentinel", "redis+cluster")
 SQL_SCHEMES = ("sqlite", "postgresql", "postgres", "sqlite+aiosqlite", "postgresql+asyncpg")
-Name = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[^\s\x00-\x1f]+$")]
+Name = Annotated[str, Field(min_length=1, max_length=128), AfterValidator(word_in)]
 CALLED = ("/chat/completions", "/completions", "/embeddings")
 """What requests add to an endpoint's `base_url`."""
 Seconds = Annotated[float, Field(gt=0, le=3_600)]
@@ -75,7 +77,7 @@ class Part(BaseModel):
 class EndpointSettings(Part):
     base_url: AnyHttpUrl
     """Ends before `/chat/completions`."""
-    model: Annotated[str, Field(min_length=1, max_length=256)]
+    model: Annotated[str, Field(min_length=1, max_length=256), AfterValidator(name_in)]
     """The name the vendor knows."""
     api_key: SecretStr = SecretStr("")
     extra_body: dict[str, Any] = Field(default_factory=dict)

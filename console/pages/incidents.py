@@ -104,7 +104,7 @@ class IncidentPages:
         )
 
     async def ack(self, visit: Visit) -> Response:
-        text = visit.form.text("reason", most=500)  # nobody writes prose at three in the morning
+        text = visit.form.text("reason", most=500, prose=True)  # nobody writes prose at three in the morning
         return await self._act(visit, "ack", text, lambda id_: self._room.ack(id_, visit.actor, text))
 
     async def unack(self, visit: Visit) -> Response:
@@ -112,7 +112,7 @@ class IncidentPages:
         return await self._act(visit, "unack", text, lambda id_: self._room.unack(id_, visit.actor, text))
 
     async def note(self, visit: Visit) -> Response:
-        text = visit.form.text("reason", least=1, most=2_000)
+        text = visit.form.text("reason", least=1, most=2_000, prose=True)
         return await self._act(visit, "note", text, lambda id_: self._room.note(id_, visit.actor, text))
 
     async def close(self, visit: Visit) -> Response:
@@ -156,7 +156,7 @@ class IncidentPages:
             actor=visit.actor,
             action="unsilence",
             target=str(id_),
-            reason=visit.form.text("reason", most=500) or "ended",
+            reason=visit.form.text("reason", most=500, prose=True) or "ended",
             details={},
             role=visit.role.value,
         )

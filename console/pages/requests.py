@@ -76,7 +76,7 @@ class RequestPages:
         form = visit.form
         word = form.one_of("word", MARKS)
         failed_id, request_id = form.text("failed", least=1, most=64), form.text("id", least=1, most=64)
-        reason = form.text("reason", most=500)
+        reason = form.text("reason", most=500, prose=True)
         await self._audit.record(
             actor=visit.actor,
             action="mark_verdict",

@@ -112,7 +112,7 @@ class TrialPages:
         assert self._prober is not None
         form = visit.form
         route = form.one_of("route", list(self._prober.routes()))
-        prompt, key = form.text("prompt", least=1, most=MAX_PROMPT), form.text("key", most=200)
+        prompt, key = form.text("prompt", least=1, most=MAX_PROMPT, prose=True), form.text("key", most=200)
         await self._audit.record(
             actor=visit.actor,
             action="try_prompt",

@@ -12,12 +12,12 @@ from base.clock import SystemClock
 from console.access import Role
 from pointsman.cli.check import DEFAULT_FILE
 from pointsman.cli.local_sql import with_sql
+from pointsman.cli.names import name_or_exit
 from pointsman.cli.tables import print_table
 from store.sql_admin_tokens import SqlAdminTokens
 
 app = typer.Typer(no_args_is_help=True, help="Admin tokens with roles: create, list, revoke.")
 ConfigOption = typer.Option(DEFAULT_FILE, "--config", "-c", help="The configuration file.")
-MAX_NAME = 128
 
 
 @app.command()
@@ -27,9 +27,7 @@ def create(
     config: Path = ConfigOption,
 ) -> None:
     """Make a token. It is shown now and never again; only its hash is kept."""
-    if not name.strip() or len(name) > MAX_NAME:
-        typer.echo(f"the name must have 1 to {MAX_NAME} characters", err=True)
-        raise typer.Exit(2)
+    name = name_or_exit("NAME", name)
     now_s = SystemClock().now_s()
     made = with_sql(config, lambda engine: SqlAdminTokens(engine).create(name, role, by="cli", now_s=now_s))
     typer.echo(made[1])

@@ -9,12 +9,12 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from base.clock import SystemClock
 from pointsman.cli.check import DEFAULT_FILE, settings_or_exit
 from pointsman.cli.local_sql import with_sql
+from pointsman.cli.names import name_or_exit
 from pointsman.cli.tables import print_table
 from store.sql_keys import AppKey, SqlKeys
 
 app = typer.Typer(no_args_is_help=True, help="App keys: create, list, revoke.")
 ConfigOption = typer.Option(DEFAULT_FILE, "--config", "-c", help="The configuration file.")
-MAX_NAME = 128
 
 
 @app.command()
@@ -32,9 +32,7 @@ def create(
     if missing := [r for r in route if r not in known]:
         typer.echo(f"no route named {', '.join(missing)}; known: {', '.join(known)}", err=True)
         raise typer.Exit(2)
-    if not name.strip() or len(name) > MAX_NAME:
-        typer.echo(f"the app's name must have 1 to {MAX_NAME} characters", err=True)
-        raise typer.Exit(2)
+    name = name_or_exit("NAME", name)
     now_s = SystemClock().now_s()
 
     async def make(engine: AsyncEngine) -> tuple[list[AppKey], str]:

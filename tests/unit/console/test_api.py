@@ -248,3 +248,15 @@ async def test_models_that_a_vendor_refuses_are_told_with_their_status_and_the_n
         async with client_of(world) as asking:
             row = (await asking.get("/admin/models")).json()["models"][0]
         assert (row["refused"], row["refusals"]) == (refused, [asdict(one) for one in refusals])
+
+
+async def test_an_actor_of_two_lines_and_a_reason_with_nul_are_refused_by_their_field() -> None:
+    """NUL was taken for a database that does not answer, since PostgreSQL refuses it."""
+    world = World()
+    async with client_of(world) as client:
+        path = "/admin/models/acme/large/reset"
+        for field, value, told in (("actor", "ol\nga", "(U+000A)"), ("reason", "fixed\x00it", "(U+0000)")):
+            answer = await client.post(path, json={"reason": "fixed", "actor": "olga", field: value})
+            error = answer.json()["error"]
+            assert (answer.status_code, error["param"]) == (422, field) and told in error["message"]
+    assert world.acts == []

@@ -136,3 +136,14 @@ async def test_what_is_not_joined_has_neither_page_nor_link() -> None:
         await browser.login()
         assert (await browser.get("/keys")).status_code == 404
         assert 'href="/keys"' not in (await browser.get("/")).text
+
+
+async def test_a_key_was_made_for_a_name_of_two_lines() -> None:
+    ring = Ring()
+    async with Browser(World(), keys=ring) as browser:
+        await browser.login()
+        bad = await browser.post("/keys/make", seen_on="/keys", app="wri\nter", reason="because")
+        assert bad.status_code == 422 and "has a line break or a sign that nobody sees (U+000A)" in bad.text
+        lines = await browser.post("/keys/make", seen_on="/keys", app="writer", reason="because\nthey ask")
+        assert lines.status_code == 200, "a reason may have lines"
+    assert [app for app, _ in ring.made] == ["writer"]

@@ -38,3 +38,8 @@ def test_a_role_that_does_not_exist_is_refused(config: str) -> None:
 
 def test_a_name_is_needed(config: str) -> None:
     assert said("create", " ", "--config", config)[0] == 2
+
+
+def test_a_token_was_made_for_a_name_of_two_lines(config: str) -> None:
+    code, told = said("create", "ol\nga", "--config", config)
+    assert code == 2 and "NAME: has a line break" in told

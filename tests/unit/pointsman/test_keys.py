@@ -37,3 +37,17 @@ def test_a_route_that_does_not_exist_is_refused(config: str) -> None:
     code, told = said("create", "shop", "--route", "chta", "--config", config)
     assert code == 2
     assert "no route named chta" in told
+
+
+@pytest.mark.parametrize("name", ["sh\nop", "sh\x1b[31mop", "\u202epohs"])
+def test_a_key_was_made_for_a_name_of_two_lines(config: str, name: str) -> None:
+    code, told = said("create", name, "--config", config)
+    assert code == 2
+    assert told.startswith("pointsman: NAME: has a line break or a sign that nobody sees (U+")
+    assert "pmk-" not in said("list", "--config", config)[1]
+
+
+def test_blanks_round_a_name_are_no_part_of_it(config: str) -> None:
+    said("create", " shop ", "--config", config)
+    code, told = said("create", "shop", "--config", config)
+    assert code == 0 and "shop has another key that goes on working" in told

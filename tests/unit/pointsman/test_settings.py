@@ -66,6 +66,8 @@ def test_it_listens_on_this_machine_only_unless_told() -> None:
         pytest.param(GOOD + "redis_url: s3cret\n", "line 14: redis_url: must begin with one of redis://", id="Redis without a scheme"),
         pytest.param(GOOD + "sql_url: mysql://u:s3cret@h/d\n", "line 14: sql_url: must begin with one of sqlite://", id="another database"),
         pytest.param(GOOD + "listen: 8080\n", "line 14: listen:", id="no host"),
+        pytest.param(GOOD + 'scenes: ["night\\nwatch"]\n', "line 14: scenes[0]: has a line break or a sign that nobody sees (U+000A): take it out", id="name of two lines"),
+        pytest.param(GOOD.replace("  chat:", '  "chat room":'), "must be one word: take the blanks out", id="name with a blank"),
         pytest.param(GOOD + "admin_listen: 127.0.0.1:8080\n", "line 14: admin_listen: is the same address", id="one address twice"),
         pytest.param(GOOD + "routes: [\n", "line 15: expected the node content", id="not YAML"),
         pytest.param("", "models: is missing", id="empty file"),
