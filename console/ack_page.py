@@ -1,7 +1,8 @@
 """The page behind the link in a message: one button takes the alert. And the runbook of each kind of alert.
 
 Opening the link changes nothing: chat programs fetch every link they see. Only the form does, under the same signed
-token, which is as good as a right to take this one alert and to read its headline, and to do nothing else.
+token, which is as good as a right to take this one alert and to read its headline, and to do nothing else. Who takes it
+says a name: whom to ask is on record, also where a program sends the form.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +26,7 @@ WORDS = {
         "take": "我来处理", "who": "你的名字", "taken": "已由 {who} 接手", "over": "这条告警已经恢复",
         "gone": "链接无效或已过期", "gone_why": "请从最新一条告警消息打开，或到控制台处理。", "down": "暂时读不到数据，请稍后再试",
         "what": "接手后不再重复提醒和升级，恢复时仍会通知。", "subject": "对象", "state": "状态", "level": "等级",
-        "none": "没有这份手册",
+        "none": "没有这份手册", "nameless": "请写上你的名字：其他人要知道该找谁。",
     },
     "en": {
         "take": "I take it", "who": "Your name", "taken": "Taken by {who}", "over": "This alert is over",
@@ -33,6 +34,7 @@ WORDS = {
         "down": "The records cannot be read just now; try again in a moment",
         "what": "It will not be repeated or escalated; its end is told all the same.",
         "subject": "About", "state": "State", "level": "Level", "none": "No such runbook",
+        "nameless": "Write your name: others must know whom to ask.",
     },
 }  # fmt: skip
 
@@ -50,6 +52,8 @@ def ack_routes(room: AlertRoom, audit: Audit, incident_of: Callable[[str], int |
                 return page(words["gone"], f"<h1>{words['gone']}</h1><p>{words['gone_why']}</p>", language, 404)
             if request.method == "POST" and here.state != "resolved" and not here.acked_by:
                 actor = _name(await _form(request))
+                if not actor:
+                    return page(f"{here.ref} {here.subject}", _card(here, language, words["nameless"]), language, 422)
                 details = {"by": "link"}
                 await audit.record(
                     actor=actor,
@@ -83,7 +87,8 @@ def runbook_routes(runbook: Callable[[str, str], str | None]) -> Sequence[Route]
     return [Route("/runbooks/{kind}", shown, methods=["GET"])]
 
 
-def _card(here: IncidentRow, language: str) -> str:
+def _card(here: IncidentRow, language: str, wrong: str = "") -> str:
+    """`wrong`: what must be mended in the form."""
     words = WORDS[language]
     rows = ((words["subject"], here.subject), (words["level"], here.stage), (words["state"], here.state))
     facts = "".join(f"<dt>{name}</dt><dd>{escape(value)}</dd>" for name, value in rows)
@@ -93,8 +98,9 @@ def _card(here: IncidentRow, language: str) -> str:
     if here.acked_by:
         return f"{head}<p><strong>{escape(words['taken'].format(who=here.acked_by))}</strong></p><p>{words['what']}</p>"
     # The form posts to the very address it was read from.
+    told = f'<p role="alert"><strong>{wrong}</strong></p>' if wrong else ""
     return (
-        f'{head}<form method="post"><label>{words["who"]} <input name="who" maxlength="{ACTOR_CHARS}" '
+        f'{head}{told}<form method="post"><label>{words["who"]} <input name="who" maxlength="{ACTOR_CHARS}" '
         f'autocomplete="name" required></label><button>{words["take"]}</button></form><p>{words["what"]}</p>'
     )
 
@@ -113,7 +119,7 @@ async def _form(request: Request) -> bytes:
 
 
 def _name(body: bytes) -> str:
-    """What the form says of who it is; it proves nothing, so it is marked as said by a link."""
+    """What the form says of who it is, empty if nothing; it proves nothing, so it is marked as said by a link."""
     said = parse_qs(body.decode("utf-8", "replace")).get("who", [""])[0]
     name = " ".join("".join(letter for letter in said if letter.isprintable()).split())[:ACTOR_CHARS]
-    return f"{name} (link)" if name else "link"
+    return f"{name} (link)" if name else ""

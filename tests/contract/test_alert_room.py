@@ -215,6 +215,22 @@ async def test_opening_the_link_takes_nothing_and_the_form_takes_it(office: Offi
     assert len(office.acts.acts) == 1
 
 
+@pytest.mark.parametrize(
+    "body",
+    ["", "who=", "who=%20%0A%E2%80%AE", "name=olga", "who=" + "x" * 5_000],
+    ids=lambda body: body[:12] or "nothing",
+)
+async def test_an_alert_was_taken_by_nobody_through_its_link(office: Office, body: str) -> None:
+    await office.news.desk.fire(grave())
+    async with office.as_("") as client:
+        answer = await client.post(office.link(), content=body, headers={"accept-language": "en"})
+    assert answer.status_code == 422
+    assert "Write your name: others must know whom to ask." in answer.text and "I take it" in answer.text
+    assert office.acts.acts == []
+    here = await office.room.incident(1)
+    assert here is not None and (here.state, here.acked_by) == ("firing", "")
+
+
 async def test_a_link_that_is_not_ours_is_told_so(office: Office) -> None:
     await office.news.desk.fire(grave())
     async with office.as_("") as client:
