@@ -271,10 +271,10 @@ async def redis_of(settings: Settings, stack: AsyncExitStack) -> str:
         embedded_valkey,
     )
 
+    here = settings.data_dir.absolute()
     try:
-        return await embedded_valkey(settings.data_dir / "valkey", stack)
+        return await embedded_valkey(here / "valkey", stack)
     except FolderTaken as error:
-        here = settings.data_dir
         raise StartError(
             f"another pointsman is running on data_dir {here}: stop it, or give this one another data_dir"
         ) from error

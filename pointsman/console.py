@@ -187,7 +187,9 @@ def signing_key(folder: Path, environment_: Mapping[str, str]) -> bytes:
     except FileExistsError:
         key = file.read_bytes()
         if len(key) < KEY_BYTES:
-            raise StartError(f"{file} is too short to sign with: delete it, and everybody logs in anew") from None
+            raise StartError(
+                f"{file.absolute()} is too short to sign with: delete it, and everybody logs in anew"
+            ) from None
         return key
     key = secrets.token_bytes(KEY_BYTES)
     with os.fdopen(handle, "wb") as out:

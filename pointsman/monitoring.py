@@ -16,7 +16,7 @@ from monitor.alerts.policy import SENDER_LEASE
 from pointsman.admin_token import WeakToken, admin_hashes
 from pointsman.assemble import Service, StartError
 from pointsman.reload import Reloads
-from pointsman.serve import Door, listen, serve
+from pointsman.serve import CLIENTS, OPERATORS, Door, listen, serve
 from router.spend import share_spend
 from store.redis_spend import RedisSpend
 
@@ -59,7 +59,7 @@ async def doors_of(
     """
     doors, token, operators = [], None, None
     if role is not Role.MONITOR:
-        doors.append(Door(app=service.app, socket=taken or listen(service.settings.address())))
+        doors.append(Door(app=service.app, socket=taken or listen(service.settings.address()), what=CLIENTS))
         service.data_door = doors[0].url
         deps, spend = service.deps, RedisSpend(service.link, service.clock, service.boot_id)
         service.background(share_spend(deps.limits, deps.load, spend, service.clock), "limits")
@@ -80,8 +80,9 @@ async def doors_of(
         operators.configuration = reloads
         if doors and service.settings.console.on_data_port:
             one = OnePort(service.app, operators, lambda: service.settings.console)
-            doors[0] = Door(app=one, socket=doors[0].socket)
-        doors.append(Door(app=operators, socket=listen(service.settings.address(admin=True))))
+            what = f"{CLIENTS} and, below {service.settings.console.prefix}, {OPERATORS}"
+            doors[0] = Door(app=one, socket=doors[0].socket, what=what)
+        doors.append(Door(app=operators, socket=listen(service.settings.address(admin=True)), what=OPERATORS))
         await operators.start()
     service.background(reloads.follow(), "settings")
     return Doors(service=service, doors=tuple(doors), new_token=token, reloads=reloads)

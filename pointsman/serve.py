@@ -14,11 +14,14 @@ from typing import Any, cast
 import uvicorn
 
 from pointsman.accepting import Acceptor, Client
+from pointsman.addresses import found, why_not
 from pointsman.assemble import Service, StartError
 from pointsman.settings import Settings
 from pointsman.wire_limits import limited
 from router.telling import LAST_WORDS_S
 
+CLIENTS = "apps' API (/v1)"
+OPERATORS = "operators' pages and /admin"
 BACKLOG = 2048
 KEEP_ALIVE_S = 75
 """Longer than the 60 s of common balancers: who keeps a connection longest must not be the one that sends on it."""
@@ -29,15 +32,21 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Door:
-    """One app and the socket it listens on."""
+    """One app, the socket it listens on, and what is found there."""
 
     app: Any
     socket: socket.socket
+    what: str
 
     @property
     def url(self) -> str:
         host, port = self.socket.getsockname()[:2]
         return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+    @property
+    def told(self) -> str:
+        """What whoever starts the service reads of it; the address is the last word, for programs."""
+        return f"pointsman: {self.what} listening on {self.url}"
 
 
 class QuietServer(uvicorn.Server):
@@ -79,15 +88,17 @@ class DoorServer(QuietServer):
 def listen(address: tuple[str, int]) -> socket.socket:
     """A socket that takes connections: they wait until `serve` answers them. Raises StartError, which names the address."""
     host, port = address
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    sock = socket.socket(family, socket.SOCK_STREAM)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock: socket.socket | None = None
     try:
-        sock.bind((host, port))
+        family, bound = found(host, port)
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind(bound)
         sock.listen(BACKLOG)
     except OSError as error:
-        sock.close()
-        raise StartError(f"cannot listen on {host}:{port}: {error.strerror}") from error
+        if sock is not None:
+            sock.close()
+        raise StartError(f"cannot listen on {host}:{port}: {why_not(error)}") from error
     return sock
 
 

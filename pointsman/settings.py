@@ -31,6 +31,7 @@ from detector.profile import PROFILES, Profile, profile_of
 from monitor.gray import GrayPolicy
 from monitor.nightly.policy import NightlyPolicy
 from monitor.policy import FeedbackPolicy, MonitorPolicy, RetentionPolicy
+from pointsman.addresses import address_in, clash, parted
 from pointsman.alert_settings import (
     AlertRouteSettings,
     AlertSettings,
@@ -42,6 +43,7 @@ from pointsman.mending import mended
 from pointsman.mistakes import hint, mistakes_in
 from pointsman.network import NetworkSettings
 from pointsman.settings_console import ConsoleSettings
+from pointsman.waits import Seconds, TimeoutSettings
 from pointsman.yaml_lines import Lines, Mistake, Path, SettingsError, dotted, read
 from router.policy import RouterPolicy
 from router.price import Price
@@ -62,9 +64,9 @@ __all__ = [
 REDIS_SCHEMES = ("redis", "rediss", "unix", "valkey+unix", "redis+sentinel", "redis+cluster")
 SQL_SCHEMES = ("sqlite", "postgresql", "postgres", "sqlite+aiosqlite", "postgresql+asyncpg")
 Name = Annotated[str, Field(min_length=1, max_length=128), AfterValidator(word_in)]
+Address = Annotated[str, AfterValidator(address_in)]
 CALLED = ("/chat/completions", "/completions", "/embeddings")
 """What requests add to an endpoint's `base_url`."""
-Seconds = Annotated[float, Field(gt=0, le=3_600)]
 Capability = Literal["json_schema", "logprobs", "prefill", "repetition_penalty", "min_p", "stream_usage", "tools"]
 
 
@@ -147,13 +149,6 @@ class ProfileSettings(Part):
         return replace(base, name=name, **self.model_dump(exclude={"base"}, exclude_none=True))
 
 
-class TimeoutSettings(Part):
-    connect_s: Seconds = 5.0
-    first_text_s: Seconds = 30.0
-    idle_s: Seconds = 20.0
-    total_s: Seconds = 120.0
-
-
 class RouteSettings(Part):
     candidates: Annotated[list[CandidateSettings], Field(min_length=1)]
     scene: str = "chat"
@@ -176,8 +171,8 @@ class RouteSettings(Part):
 class Settings(Part):
     """The whole file."""
 
-    listen: Annotated[str, Field(pattern=r"^(\[[0-9a-fA-F:.]+\]|[^\s:\[\]]+):\d{1,5}$")] = "127.0.0.1:8080"
-    admin_listen: Annotated[str, Field(pattern=r"^(\[[0-9a-fA-F:.]+\]|[^\s:\[\]]+):\d{1,5}$")] = "127.0.0.1:8081"
+    listen: Address = "127.0.0.1:8080"
+    admin_listen: Address = "127.0.0.1:8081"
     data_dir: File = File("var")
     """Where SQLite and the first admin token's notice live."""
     redis_url: SecretStr | None = None
@@ -241,8 +236,8 @@ class Settings(Part):
         )
 
     def address(self, *, admin: bool = False) -> tuple[str, int]:
-        host, _, port = (self.admin_listen if admin else self.listen).rpartition(":")
-        return host.strip("[]"), int(port)
+        """Host and port: the operators' or the clients'."""
+        return parted(self.admin_listen if admin else self.listen)
 
     def profile(self, named: str | None, scene: str) -> str | Profile | None:
         """What judges the texts of a route or scene: the profile named, else one of the scene's name, else none."""
@@ -337,11 +332,9 @@ def _contradictions(settings: Settings, lines: Lines) -> Iterator[Mistake]:
             yield Mistake(line=lines.of(here), where=dotted(here), what="phrase contradicts `phrases: false`")
     yield from _nightly_contradictions(settings, lines)
     yield from alert_contradictions(settings.alerts, lines)
-    if settings.listen == settings.admin_listen and settings.address()[1] != 0:
-        yield Mistake(line=lines.of(("admin_listen",)), where="admin_listen", what="is the same address as `listen`")
-    for key in ("listen", "admin_listen"):
-        if settings.address(admin=key == "admin_listen")[1] > 65_535:
-            yield Mistake(line=lines.of((key,)), where=key, what="port must be 0..65535")
+    if clash(settings.address(), settings.address(admin=True)):
+        what = f"is the same address as `listen` ({settings.listen}): name another port"
+        yield Mistake(line=lines.of(("admin_listen",)), where="admin_listen", what=what)
 
 
 def _nightly_contradictions(settings: Settings, lines: Lines) -> Iterator[Mistake]:

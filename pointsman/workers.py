@@ -24,7 +24,7 @@ import typer
 from base.clock import SystemClock
 from pointsman.assemble import StartError, open_sql, redis_of
 from pointsman.monitoring import Role
-from pointsman.serve import Door, listen
+from pointsman.serve import CLIENTS, Door, listen
 from pointsman.settings import Settings
 from pointsman.with_parent import die_with_parent
 
@@ -83,13 +83,13 @@ async def supervise(config: Path, settings: Settings, role: Role, count: int) ->
         raise StartError("console.on_data_port needs one process: with workers the pages are on admin_listen alone")
     async with AsyncExitStack() as stack:
         roles = plan(role, count)
-        door = Door(app=None, socket=stack.enter_context(listen(settings.address())))
+        door = Door(app=None, socket=stack.enter_context(listen(settings.address())), what=CLIENTS)
         redis_url = await redis_of(settings, stack)
         await open_sql(settings, stack)  # migrated once, before the workers ask
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pointsman-"))
         crew = Crew(config, door.socket, redis_url, folder, settings.drain_s + KILL_AFTER_S)
         typer.echo(f"pointsman: {count} workers", err=True)
-        await crew.run(roles, f"pointsman: listening on {door.url}")
+        await crew.run(roles, door.told)
 
 
 @dataclass(slots=True)

@@ -12,7 +12,9 @@ DEFAULT_FILE = Path("pointsman.yaml")
 
 def check(file: Path = typer.Argument(DEFAULT_FILE, help="The configuration file.")) -> None:
     """Check FILE whole; every mistake is named with its line. Exit 0: it would start. 2: it would not."""
-    from pointsman.alert_templates import template_problems  # every command imports this module, few need templates
+    # Every command imports this module, few need these.
+    from pointsman.alert_templates import template_problems
+    from pointsman.doubts import doubts_in
 
     settings = startable_or_exit(file)
     parts = ((settings.models, "model"), (settings.routes, "route"), (settings.alerts.channels, "alert channel"))
@@ -21,6 +23,8 @@ def check(file: Path = typer.Argument(DEFAULT_FILE, help="The configuration file
         typer.echo(f"{file}: alerts.templates: {problem}; the packaged one would stand in", err=True)
     for problem in suite_problems(settings):
         typer.echo(f"{file}: nightly.suites: {problem}; the nightly run would fail", err=True)
+    for doubt in doubts_in(file, settings):
+        typer.echo(f"{file}: warning: {doubt}", err=True)
     typer.echo(f"{file}: fine; {told}")
 
 

@@ -1,6 +1,7 @@
 """`pointsman serve` and `pointsman migrate`: the service itself, and its database alone."""
 
 import asyncio
+import logging
 import os
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
@@ -13,12 +14,14 @@ from pydantic import SecretStr
 from pointsman.assemble import StartError, assembled, open_sql
 from pointsman.cli.check import DEFAULT_FILE, startable_or_exit
 from pointsman.collector import collect_seldom
+from pointsman.doubts import doubts_in
 from pointsman.logs import level_of, set_up
 from pointsman.monitoring import Doors, Role, doors_of
 from pointsman.settings import Settings
 from pointsman.worker_metrics import share_metrics
 from pointsman.workers import Worker, supervise, worker_of
 
+log = logging.getLogger("pointsman")
 ConfigOption = typer.Option(DEFAULT_FILE, "--config", "-c", help="The configuration file.")
 
 
@@ -34,7 +37,10 @@ def serve(
     except ValueError as error:
         typer.echo(f"pointsman serve: {error}", err=True)
         raise typer.Exit(2) from error
-    if (worker := worker_of(os.environ)) is not None:
+    worker = worker_of(os.environ)
+    for doubt in doubts_in(config, settings) if worker is None else ():  # told once, not by each worker
+        log.warning("%s: %s", config, doubt)
+    if worker is not None:
         run_to_end(working(config, settings, worker))
     elif (count := workers or settings.workers) > 1 and role is not Role.MONITOR:
         # The workers' own loops are fast; the one that watches over them needs signals and pipes, not speed.
@@ -65,7 +71,7 @@ async def serving(config: Path, settings: Settings, role: Role) -> None:
 
 
 def _welcome(doors: Doors) -> str:
-    lines = [f"pointsman: listening on {url}" for url in doors.urls]
+    lines = [door.told for door in doors.doors]
     if doors.new_token is not None:
         lines.append(f"pointsman: first admin token, shown once: {doors.new_token}")
     return "\n".join(lines)

@@ -9,7 +9,7 @@ from pointsman.serve import Door, listen
 
 
 def doors(*ports: int) -> Any:
-    return SimpleNamespace(doors=[Door(app=None, socket=listen(("127.0.0.1", port))) for port in ports])
+    return SimpleNamespace(doors=[Door(app=None, socket=listen(("127.0.0.1", port)), what="") for port in ports])
 
 
 def test_a_taken_port_is_named_with_the_one_taken_instead(monkeypatch: Any) -> None:
