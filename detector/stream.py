@@ -119,6 +119,15 @@ class StreamGate:
             return passing(delta if text == delta else text)
         return self._answer(text)
 
+    def passes(self, delta: str) -> bool:
+        """Take a piece that may go as it is because no look is due yet, as most; False: nothing was taken, `feed` it."""
+        fed = self._fed + len(delta)
+        if fed >= self._edge or self.state is not GateState.PASSING:
+            return False
+        self._fed = fed
+        self._loose.append(delta)
+        return True
+
     def _settle(self) -> None:
         """Hand what passed between two looks to the engine and to the authoritative text."""
         if self._loose:

@@ -7,6 +7,7 @@ that trickles in one timer.
 
 import asyncio
 import json
+from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
 
@@ -67,7 +68,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._in_head = self._expects_head = False
         super().on_headers_complete()
-        self.scope["extensions"] = {WRITE_NOW: {"write": partial(_write_now, self.cycle)}}
+        self.scope["extensions"] = {WRITE_NOW: {"writer": BodyWriter(self.cycle)}}
 
     def on_message_complete(self) -> None:
         self._disarm()
@@ -106,9 +107,24 @@ class LimitedProtocol(HttpToolsProtocol):
         self.transport.close()
 
 
-def _write_now(cycle: RequestResponseCycle, body: bytes) -> bool:
-    """What `cycle.send` does with a part of a chunked body, as long as nothing stands in its way."""
-    if cycle.disconnected or cycle.flow.write_paused or not cycle.chunked_encoding or cycle.response_complete:
-        return False
-    cycle.transport.write(b"%x\r\n%b\r\n" % (len(body), body))
-    return True
+class BodyWriter:
+    """Writes what `cycle.send` would, as long as nothing stands in its way: the answer is chunked, its client is there."""
+
+    __slots__ = ("_cycle", "flow")
+
+    def __init__(self, cycle: RequestResponseCycle) -> None:
+        self._cycle, self.flow = cycle, cycle.flow
+
+    def write(self, body: bytes) -> bool:
+        if not self._free():
+            return False
+        self._cycle.transport.write(b"%x\r\n%b\r\n" % (len(body), body))
+        return True
+
+    def straight(self) -> Callable[[bytes], object] | None:
+        return self._cycle.transport.write if self._free() else None
+
+    def _free(self) -> bool:
+        cycle = self._cycle
+        running = cycle.response_started and cycle.chunked_encoding and not cycle.response_complete
+        return bool(running) and not (cycle.disconnected or self.flow.write_paused)

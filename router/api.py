@@ -6,7 +6,7 @@ itself (measured: about 140 microseconds); everything else is FastAPI.
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib.resources import files
 from typing import Any
@@ -34,7 +34,7 @@ from router.request_ids import RequestIds
 from router.serve import serve_stream, serve_whole
 from router.shadow import Shadows
 from router.sse import encode
-from router.stream_out import WRITE_NOW, SseOut
+from router.stream_out import WRITE_NOW, SseOut, WriteNow
 from router.telling import end_failed, internal, send_answer, send_error, send_last, stopping
 from router.wire import Kind, parse_chat
 
@@ -218,8 +218,8 @@ class ModelEndpoint:
             deps.metrics.refused.labels("internal_error").inc()
             await send_last(send, request_id, internal(request_id))
         else:
-            write = scope.get("extensions", _NO_EXTENSIONS).get(WRITE_NOW, _NO_EXTENSIONS).get("write")
-            await self._serve(*journey, receive, send, write)
+            writer = scope.get("extensions", _NO_EXTENSIONS).get(WRITE_NOW, _NO_EXTENSIONS).get("writer")
+            await self._serve(*journey, receive, send, writer)
 
     async def _admitted(
         self, scope: Scope, headers: Mapping[str, str], receive: Receive, request_id: str
@@ -247,7 +247,7 @@ class ModelEndpoint:
         admission: Admission | None,
         receive: Receive,
         send: Send,
-        write: Callable[[bytes], bool] | None,
+        writer: WriteNow | None,
     ) -> None:
         """Serve while watching the client: when it hangs up, this task is cancelled and the upstream with it."""
         task = asyncio.current_task()
@@ -262,7 +262,7 @@ class ModelEndpoint:
         leaving = Leaving(receive, left)
         if admission is not None:
             send = _with_headers(send, admission.headers())
-        out = SseOut(send, self._deps, write)
+        out = SseOut(send, self._deps, writer)
         status = 200
         try:
             answer = await (serve_stream(journey, out) if journey.request.stream else serve_whole(journey))

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Generator, Iterator
-from typing import Any
+from typing import Any, Protocol
 
 from starlette.types import Send
 
@@ -16,10 +16,27 @@ _STREAM_HEADERS = (
 )
 
 WRITE_NOW = "pointsman.write_now"
-"""An extension of ASGI's scope; its `write` writes a part of a running answer's body at once and says True.
+"""An extension of ASGI's scope: a WriteNow under `writer`."""
 
-False: nothing was written, send it. An event then needs no coroutine, no message and no turn of anybody.
-"""
+
+class Flow(Protocol):
+    """Of a connection, kept by the server."""
+
+    write_paused: bool
+    """The client has yet to take what was written."""
+
+
+class WriteNow(Protocol):
+    """Writes parts of a running answer's body without coroutine, message, and a turn of anybody."""
+
+    def write(self, body: bytes) -> bool:
+        """Write a part at once; False: nothing was written, send it."""
+
+    def straight(self) -> Callable[[bytes], object] | None:
+        """Writes to the connection whatever it is given, which must be whole chunks; None: not to this answer, or not now."""
+
+    @property
+    def flow(self) -> Flow: ...
 
 
 class _Rest(Awaitable[None]):
@@ -36,12 +53,11 @@ class _Rest(Awaitable[None]):
 class SseOut:
     """The client's side of one stream: headers once, events as they come, comments when it is silent for long."""
 
-    def __init__(self, send: Send, deps: Deps, write: Callable[[bytes], bool] | None = None) -> None:
-        """`write`: the server's shorter way for a part of a body, see WRITE_NOW."""
+    def __init__(self, send: Send, deps: Deps, writer: WriteNow | None = None) -> None:
         self.started = False
         self.free = True
         self._send = send
-        self._write = write
+        self._writer = writer
         self._loop = asyncio.get_running_loop()
         self._every_s = max(0.001, deps.clock.real_s(deps.policy.keepalive_s))
         self._wrote_at = 0.0
@@ -58,7 +74,7 @@ class SseOut:
     def events(self, found: list[bytes]) -> None:
         self._wrote_at = self._loop.time()
         body = framed(found[0]) if len(found) == 1 else b"".join(map(framed, found))
-        if self._write is not None and self._write(body):
+        if self._writer is not None and self._writer.write(body):
             return
         writing = self._send({"type": "http.response.body", "body": body, "more_body": True}).__await__()
         try:
@@ -67,6 +83,19 @@ class SseOut:
         except StopIteration:
             return
         self._unwritten, self.free = asyncio.ensure_future(_Rest(writing, waits_for)), False
+
+    def straight(self) -> Callable[[bytes], bool] | None:
+        writer, loop = self._writer, self._loop
+        if writer is None or not self.free or (write := writer.straight()) is None:
+            return None
+        flow = writer.flow
+
+        def chunk(whole: bytes) -> bool:
+            self._wrote_at = loop.time()
+            write(whole)
+            return not flow.write_paused
+
+        return chunk
 
     async def _written(self) -> None:
         if self._unwritten is not None:

@@ -5,6 +5,7 @@ ends with a closing line, or ends with an error event, and its last event tells 
 """
 
 from collections import deque
+from collections.abc import Callable
 from typing import Protocol
 
 from base.faults import HARD, Fault
@@ -19,6 +20,7 @@ from router.splice import Seam, continuation
 from router.sse import Thread, encode, thread_of, usage_only, usage_whole, with_field
 from router.wire import Kind
 from upstream.attempt import Attempt, Piece
+from upstream.stream import Straight
 
 
 class Out(Protocol):
@@ -35,6 +37,9 @@ class Out(Protocol):
 
     def events(self, found: list[bytes]) -> None:
         """Write without waiting; what the client cannot take yet holds up the next `event`."""
+
+    def straight(self) -> Callable[[bytes], bool] | None:
+        """Writes a whole chunk of HTTP as it is; False: that was the last, the client is behind. None: it cannot be done now."""
 
     async def done(self) -> None: ...
 
@@ -201,6 +206,11 @@ class StreamRun:
             found.append(piece.data)
         if found:
             self._out.events(found)
+
+    def straight(self) -> Straight | None:
+        """The way past pieces for chunks of which nothing but the text has to be known."""
+        write = None if self._tail else self._out.straight()
+        return None if write is None else Straight(self._sent.append, write)
 
     async def _continue(self, reply: ReplyStream) -> None:
         """Pass on another model's continuation as part of the stream already running."""

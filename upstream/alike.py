@@ -9,13 +9,21 @@ TRIES = 8
 """Events in a row that were not alike, after which nothing is kept any more: some vendors pad each event with noise."""
 
 
+def event_of(chunk: bytes) -> bytes:
+    """The data of the event in a chunk that `Mould.in_chunk` knew."""
+    return chunk[chunk.find(b"\r\n") + 8 : -4]
+
+
 class Mould:
     """`press` an event that was read in full, then ask `text` of those that follow it."""
 
-    __slots__ = ("_after", "_before", "_least", "_tries")
+    __slots__ = ("_after", "_after_in_chunk", "_before", "_before_in_chunk", "_least", "_tries")
 
     def __init__(self) -> None:
         self._before, self._after, self._least = b"", b"", 0
+        self._before_in_chunk: dict[int, bytes] = {}
+        """By the size of the chunk: what is the same in all of that size is compared at a stroke."""
+        self._after_in_chunk = b""
         self._tries = TRIES
 
     def text(self, data: bytes) -> str:
@@ -23,28 +31,57 @@ class Mould:
         before = self._before
         if not before or len(data) < self._least or not data.startswith(before) or not data.endswith(self._after):
             return ""
-        said = data[len(before) : -len(self._after)]
-        if b'"' in said or b"\\" in said:
-            return ""
-        try:
-            text = said.decode()
-        except UnicodeDecodeError:
-            return ""
-        if not text.isprintable():  # no string of JSON holds a control character
-            return ""
-        self._tries = TRIES
+        text = text_in(data[len(before) : -len(self._after)])
+        if text:
+            self._tries = TRIES
         return text
+
+    def in_chunk(self, chunk: bytes) -> str:
+        """`text` of an event off the wire: a whole chunk of HTTP that holds this one event; empty for all else."""
+        size = len(chunk)
+        before = self._before_in_chunk.get(size) or self._chunk_before(size)
+        if not before or not chunk.startswith(before) or not chunk.endswith(self._after_in_chunk):
+            return ""
+        return text_in(chunk[len(before) : -len(self._after_in_chunk)])
 
     def press(self, data: bytes, text: str) -> None:
         """`text`: all that this event says."""
         self._tries -= 1
         if self._tries < 0 or b"\\" in data or not text.isprintable():
-            self._before = b""
+            self._forget()
             return
         quoted = b'"%b"' % text.encode()
         at = data.find(quoted)
         if at < 0 or data.rfind(quoted) != at:
-            self._before = b""
+            self._forget()
             return
         self._before, self._after = data[: at + 1], data[at + len(quoted) - 1 :]
         self._least = len(self._before) + 1 + len(self._after)
+        self._after_in_chunk = self._after + b"\n\n\r\n"
+        self._before_in_chunk.clear()
+
+    def _forget(self) -> None:
+        self._before = b""
+        self._before_in_chunk.clear()
+
+    def _chunk_before(self, size: int) -> bytes:
+        """What stands before the text in a chunk of `size` bytes, its frame included; empty: no event of ours is so short."""
+        for digits in range(1, 7):
+            held = size - digits - 4
+            if held >> 4 * digits == 0:
+                break
+        if not self._before or held < self._least + 8:
+            return b""
+        before = self._before_in_chunk[size] = b"%x\r\ndata: %b" % (held, self._before)
+        return before
+
+
+def text_in(said: bytes) -> str:
+    """What stands between two quotation marks of JSON as the plain text that it is; empty: it is not as plain as that."""
+    if b'"' in said or b"\\" in said:
+        return ""
+    try:
+        text = said.decode()
+    except UnicodeDecodeError:
+        return ""
+    return text if text.isprintable() else ""  # no string of JSON holds a control character

@@ -44,6 +44,8 @@ class Answer(httpx.AsyncByteStream):
         self._error: Exception | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._take: Callable[[bytes], bytes | None] | None = None
+        self.straight: Callable[[bytes], bytes | None] | None = None
+        """See upstream/peer.py, `tap`."""
 
     async def head(self) -> None:
         """Wait until status and headers are in."""
@@ -85,9 +87,9 @@ class Answer(httpx.AsyncByteStream):
                 self._waiter = None
         return self._gathered()
 
-    def tap(self, take: Callable[[bytes], bytes | None]) -> None:
+    def tap(self, take: Callable[[bytes], bytes | None], straight: Callable[[bytes], bytes | None]) -> None:
         if self.header("content-encoding") in PLAIN:
-            self._take = take
+            self._take, self.straight = take, straight
 
     async def aclose(self) -> None:
         """Let go: an unfinished answer takes its connection with it, at once."""
@@ -147,6 +149,8 @@ class Connection(asyncio.Protocol):
         self._parser = httptools.HttpResponseParser(self)
         self._head_bytes = 0
         self._framed = False
+        self._between_chunks = False
+        """The parser stands where a chunk begins, so that it need not see one that is whole."""
 
     @property
     def closed(self) -> bool:
@@ -155,7 +159,7 @@ class Connection(asyncio.Protocol):
     def ask(self, data: bytes) -> Answer:
         """Send one whole request."""
         assert self._transport is not None and self._answer is None
-        self._head_bytes, self._framed = 0, False
+        self._head_bytes, self._framed, self._between_chunks = 0, False, False
         self._answer = answer = Answer(self)
         self.on_body = answer.parts_came.append
         self._parser = httptools.HttpResponseParser(self)
@@ -190,6 +194,14 @@ class Connection(asyncio.Protocol):
             # Nobody asked: a peer that talks out of turn is not to be reused.
             self.abort()
             return
+        if self._between_chunks and answer.straight is not None:
+            left = answer.straight(data)
+            if left is None:
+                return
+            if left is not data:
+                answer.parts_came.append(left)
+                answer.wake()
+                return
         answer.touched = True
         if not answer.status:
             self._head_bytes += len(data)
@@ -202,6 +214,8 @@ class Connection(asyncio.Protocol):
         else:
             if not answer.status and self._head_bytes > MAX_HEAD_BYTES:
                 self._broken(answer, "headers too large")
+            if self._between_chunks and not data.endswith(b"\r\n"):
+                self._between_chunks = False  # the first bytes of the next one were in this read
         answer.came(len(data))
 
     def eof_received(self) -> None:
@@ -242,6 +256,12 @@ class Connection(asyncio.Protocol):
         names = answer.named = {name.lower(): value for name, value in answer.headers}
         self._framed = status in _BODILESS or b"content-length" in names or b"transfer-encoding" in names
         answer.status = status
+
+    def on_chunk_header(self) -> None:
+        self._between_chunks = False
+
+    def on_chunk_complete(self) -> None:
+        self._between_chunks = True
 
     def on_message_complete(self) -> None:
         answer = self._answer

@@ -61,7 +61,7 @@ class Gated:
         self._muted = False
         self._tools: ToolArguments | None = None
         self._refused = False
-        self._mould = Mould()
+        self.mould = Mould()
         self._read_all = call.strip_logprobs or self._odds is not None
         """More of each event is wanted than its text."""
 
@@ -114,7 +114,7 @@ class Gated:
         if piece.tools:
             self._arguments(delta)
         elif piece.text and self.opened and self._says_no_more(piece, delta):
-            self._mould.press(data, piece.text)
+            self.mould.press(data, piece.text)
         if choice.finish_reason is not None and self.finish_reason is None:
             self.finish(choice.finish_reason)
         spoke = bool(piece.text or piece.reasoning or piece.tools)
@@ -126,17 +126,20 @@ class Gated:
 
         True: its piece is in `ready`; False: its text is for the gate to decide; None: nothing was taken, it has to be read.
         """
-        text = self._mould.text(data)
+        text = self.mould.text(data)
         if not text or self.channels.held.queue or self.finish_reason is not None:
             return None
-        piece = Piece(data=data, text=text)
         if self.channels.passes(text, now):
-            self.ready.append(piece)
+            self.ready.append(Piece(data=data, text=text))
             return True
-        self.channels.held.add(piece)
+        self.not_passed(data, text)
+        return False
+
+    def not_passed(self, data: bytes, text: str) -> None:
+        """An event of `text` alone that the gate did not pass at once."""
+        self.channels.held.add(Piece(data=data, text=text))
         self.channels.settle()
         self.hand_on()
-        return False
 
     def tick(self, now: float) -> None:
         """Time went by without an event."""

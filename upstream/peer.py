@@ -39,11 +39,12 @@ class Reply(Protocol):
 
     async def read(self) -> bytes: ...
 
-    def tap(self, take: Callable[[bytes], bytes | None]) -> None:
+    def tap(self, take: Callable[[bytes], bytes | None], straight: Callable[[bytes], bytes | None]) -> None:
         """Hand each read to `take` at once, without waking whoever waits for it in `parts`; what `take` returns wakes them.
 
         Waking a task costs another turn of the loop, as much as all else that a streamed event needs (measured). A reply
-        that is read some other way goes on as before.
+        that is read some other way goes on as before. `straight` is first offered what begins with a chunk of HTTP, frame and
+        all; it answers as `take` does, or with the very same bytes: then it took nothing. It takes whole chunks, never the last.
         """
 
     async def aclose(self) -> None: ...
@@ -83,7 +84,7 @@ class StockReply:
     async def read(self) -> bytes:
         return await self._response.aread()
 
-    def tap(self, take: Callable[[bytes], bytes | None]) -> None:
+    def tap(self, take: Callable[[bytes], bytes | None], straight: Callable[[bytes], bytes | None]) -> None:
         """httpx reads by itself: nothing is to be tapped."""
 
     async def aclose(self) -> None:

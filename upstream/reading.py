@@ -31,7 +31,9 @@ class Limits:
         self._clock = clock
         self._idle_s = timeouts.idle_s
         self._total_at = self.began + max(0.0, timeouts.total_s)
-        self._silent_at = self.began + timeouts.first_text_s
+        self.quiet_since = self.began
+        """When words came last; who knows that some came before may set it."""
+        self._patience_s = timeouts.first_text_s
         self._spoke = False
         self._timer: asyncio.TimerHandle | None = None
         self._waiting: asyncio.Task[object] | None = None
@@ -40,10 +42,14 @@ class Limits:
 
     def heard(self, now: float) -> None:
         """Words came: the gap is counted from here."""
-        self._silent_at = now + self._idle_s
+        self.quiet_since = now
         if not self._spoke:
-            self._spoke = True
+            self._spoke, self._patience_s = True, self._idle_s
             self._sooner()
+
+    @property
+    def _silent_at(self) -> float:
+        return self.quiet_since + self._patience_s
 
     def check(self, now: float) -> None:
         """Raises TimedOut when a limit has passed although bytes keep coming: keep-alives do."""
@@ -61,7 +67,7 @@ class Limits:
         """As `left_s`, but a gap that passed while nobody read is the client's slowness: what came meanwhile is read first."""
         now = self._clock.monotonic_s()
         if self._spoke and self._silent_at <= now:
-            self._silent_at = now + self._idle_s
+            self.quiet_since = now
         return self.left_s()
 
     def timed_out(self) -> TimedOut:
@@ -145,10 +151,10 @@ class Reading:
         self._parts = reply.parts()
         return reply
 
-    def tap(self, take: Callable[[bytes], bytes | None]) -> None:
+    def tap(self, take: Callable[[bytes], bytes | None], straight: Callable[[bytes], bytes | None]) -> None:
         """See upstream/peer.py; once open."""
         if self.reply is not None:
-            self.reply.tap(take)
+            self.reply.tap(take, straight)
 
     async def next(self, *, holding: bool) -> bytes | None:
         """The next bytes; None at the end; TICK when a gate that holds text wants to be asked. Raises TimedOut."""

@@ -15,6 +15,7 @@ from tests.support.scripted import ScriptedUpstream
 from upstream.attempt import Attempt, Piece
 from upstream.call import Call, Endpoint, Timeouts
 from upstream.client import Upstream
+from upstream.stream import Straight
 from upstream.transport import FastTransport
 
 QUICK = Timeouts(connect_s=1, first_text_s=1.5, idle_s=1.2, total_s=8)
@@ -144,11 +145,14 @@ async def test_each_limit_of_a_stream_has_its_own_name(
 
 
 class Taking:
-    """A reader that takes what comes past the iteration."""
+    """A reader that takes what comes past the iteration, and past pieces."""
 
     def take(self, ready: deque[Piece]) -> None:
         while ready and not ready[0].finish_reason:
             ready.popleft()
+
+    def straight(self) -> Straight:
+        return Straight(str, bool)
 
 
 @pytest.mark.parametrize("passing", [False, True], ids=["by iteration", "past the iteration"])

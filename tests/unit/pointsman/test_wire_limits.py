@@ -50,7 +50,7 @@ async def served(app: Any) -> bytes:
 
 def answer(parts: list[bytes], *, short: bool, headers: list[tuple[bytes, bytes]], told: list[bool]) -> Any:
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        write = scope["extensions"][WRITE_NOW]["write"]
+        write = scope["extensions"][WRITE_NOW]["writer"].write
         told.append(write(b"too early"))
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         for part in parts:
@@ -77,7 +77,7 @@ async def test_a_client_that_reads_slowly_or_is_gone_is_left_to_the_ordinary_way
     told = list[bool]()
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        write = scope["extensions"][WRITE_NOW]["write"]
+        write = scope["extensions"][WRITE_NOW]["writer"].write
         await send({"type": "http.response.start", "status": 200, "headers": []})
         told.append(write(b"fine"))
         protocol.pause_writing()

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from upstream.alike import TRIES, Mould
+from upstream.alike import TRIES, Mould, event_of
 from upstream.shapes import decode_event
 
 
@@ -45,6 +45,45 @@ def test_the_text_of_a_like_event_is_what_a_decoder_finds(text: str) -> None:
 )
 def test_what_is_not_alike_has_to_be_read(data: bytes) -> None:
     assert pressed(event("one"), "one").text(data) == ""
+
+
+def chunk(data: bytes) -> bytes:
+    body = b"data: %b\n\n" % data
+    return b"%x\r\n%b\r\n" % (len(body), body)
+
+
+@pytest.mark.parametrize("text", ["two", " a", "，火车晚点", "x" * 300, "y" * 70_000])
+def test_a_chunk_that_holds_one_like_event_is_known_frame_and_all(text: str) -> None:
+    mould = pressed(event("one"), "one")
+    for said in (text, text, "two"):
+        whole = chunk(event(said))
+        assert mould.in_chunk(whole) == said and event_of(whole) == event(said)
+    mould.press(event("three", model="other"), "three")
+    assert mould.in_chunk(chunk(event(text))) == ""
+    assert mould.in_chunk(chunk(event(text, model="other"))) == text
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        pytest.param(chunk(event("two")).upper(), id="hex in capitals, which go the longer way"),
+        pytest.param(b"0" + chunk(event("two")), id="a leading zero"),
+        pytest.param(chunk(event("two")).replace(b"\r\n", b";x=y\r\n", 1), id="an extension"),
+        pytest.param(chunk(event("two"))[1:], id="a size that does not fit"),
+        pytest.param(chunk(event("two"))[:-1], id="a byte is missing"),
+        pytest.param(chunk(event("two")) + b"0", id="a byte too many"),
+        pytest.param(chunk(event("two")) + chunk(event("two")), id="two of them"),
+        pytest.param(chunk(event("two") + b"\n\ndata: " + event("two")), id="two events"),
+        pytest.param(chunk(event("two")).replace(b"data: ", b"data:", 1), id="no blank"),
+        pytest.param(chunk(event('say "so"')), id="an escape"),
+        pytest.param(chunk(event("two", model="other")), id="another model"),
+        pytest.param(b"5\r\nhello\r\n", id="shorter than any"),
+        pytest.param(b"0\r\n\r\n", id="the end"),
+    ],
+)
+def test_what_is_no_such_chunk_has_to_be_taken_apart(whole: bytes) -> None:
+    assert pressed(event("one"), "one").in_chunk(whole) == ""
+    assert Mould().in_chunk(whole) == ""
 
 
 @pytest.mark.parametrize(
