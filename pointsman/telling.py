@@ -70,6 +70,7 @@ async def start_telling(service: Service) -> Telling:
         alerts.policy,
         windows=tuple(window.window(zone) for window in alerts.maintenance),
         dossiers=SqlDossiers(service.engine),
+        breaker=service.settings.breaker,
         urgent=urgent.once,
         counts=service.counts,
     )

@@ -127,10 +127,10 @@ class SqlDossiers:
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
 
-    async def about(self, model: str, since: float) -> Dossier:
+    async def about(self, model: str, since: float, until: float) -> Dossier:
         query = (
             select(failed_reply.c.loop_class, failed_reply.c.scene, failed_reply.c.excerpt)
-            .where(failed_reply.c.model == model, failed_reply.c.at >= since)
+            .where(failed_reply.c.model == model, failed_reply.c.at.between(since, until))
             .order_by(failed_reply.c.at.desc())
             .limit(DOSSIER_ROWS)
         )

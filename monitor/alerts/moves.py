@@ -3,9 +3,11 @@
 In:  Transition.  Out: Alert, whose `facts` hold the figures of the rule that decided, with the line in force.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
-from breaker.levels import Level
+from breaker.levels import Level, Reason
+from breaker.policy import BreakerPolicy
 from breaker.snapshot import Transition
 from monitor.alerts.alert import Alert, AlertKind, Severity
 
@@ -42,6 +44,30 @@ def alert_of(move: Transition) -> Alert:
             **{name: value for name, value in move.numbers if name == "until"},
         },
     )
+
+
+LATE_S = 90.0
+"""A window ends with the last complete minute, which was over up to so long before the move."""
+HOUR_S = 3_600.0
+
+
+def looked_back_s(reasons: Iterable[str], policy: BreakerPolicy) -> float | None:
+    """How long before a move the replies came by which it was decided; None: its reasons are no rules of live replies."""
+    spans = {
+        Reason.RATIO_10M: policy.warn_window_min * 60.0,
+        Reason.RATIO_30M: policy.reduce_window_min * 60.0,
+        Reason.ROLLING_15M: policy.open_window_min * 60.0,
+        Reason.LOW_TRAFFIC_30: policy.low_traffic_age_min * 60.0,
+        Reason.SOFT_FAILURES: policy.reduce_window_min * 60.0,  # of its three windows the longest
+        Reason.UNREADABLE_JSON: policy.warn_window_min * 60.0,
+        Reason.STUCK_STREAMS: policy.stuck_window_s,
+        Reason.BURST: policy.burst_window_s,
+        Reason.TREND: policy.trend_buckets * policy.trend_bucket_min * 60.0,
+        Reason.SCENE: 2 * HOUR_S,  # an hour, judged after its end
+        Reason.COMPLAINTS: 2 * HOUR_S,  # people complain of what they read a while ago: monitor.policy, burst_asked_s
+    }
+    known = [spans[Reason(name)] for name in reasons if name in spans]
+    return max(known) + LATE_S if known else None
 
 
 def is_over(move: Transition) -> bool:

@@ -11,9 +11,12 @@ from typing import Any
 import msgspec
 
 from base.clock import Clock
+from breaker.policy import BreakerPolicy
 from breaker.ports import Lease, StoreUnavailable
 from monitor.alerts.alert import AlertKind
 from monitor.alerts.decide import Notice, decide
+from monitor.alerts.incident import Incident
+from monitor.alerts.moves import looked_back_s
 from monitor.alerts.mute import Window, muted
 from monitor.alerts.policy import AlertPolicy
 from monitor.alerts.ports import Dossier, Dossiers, NoticeBook
@@ -28,13 +31,24 @@ LEAST_REAL_S = 0.1
 OVERLAP_S = 5.0
 KEPT_MEMBERS = 20
 """Members written out in one letter; the rest are counted."""
-WITHOUT_REPLIES = frozenset({AlertKind.FORBIDDEN, AlertKind.MODEL_CHANGED})
+WITHOUT_REPLIES = frozenset({AlertKind.FORBIDDEN, AlertKind.MODEL_CHANGED, AlertKind.NIGHTLY})
+"""Nothing of live traffic; a night brings samples of its own."""
 NOT_OF_REPLIES = frozenset(
-    {"operator", "force_expired", "hard_failures", "hard_in_a_row", "worse_hard", "no_data", "starved", "source_fails"}
+    {
+        "operator",
+        "force_expired",
+        "hard_failures",
+        "hard_in_a_row",
+        "worse_hard",
+        "no_data",
+        "starved",
+        "source_fails",
+        "nightly",
+    }
 )
 """Reasons of moves and of gray releases that no reply gave."""
 LOOK_BACK_S = 1_800.0
-"""The samples of an incident are those from half an hour before it opened: the rules look back that far."""
+"""What is no move, or follows from one, is about all that failed from half an hour before it opened."""
 
 
 class Notifier:
@@ -51,15 +65,16 @@ class Notifier:
         *,
         windows: Sequence[Window] = (),
         dossiers: Dossiers | None = None,
+        breaker: BreakerPolicy | None = None,
         urgent: Callable[[float], Awaitable[int]] | None = None,
         counts: MonitorCounts | None = None,
     ) -> None:
-        """`urgent(since)` tells what moved after `since` while the store is away."""
+        """`breaker`: whose windows say which replies led to a move. `urgent(since)` tells what moved after `since` while the store is away."""
         self._book, self._lease, self._owner, self._routing = book, lease, owner, routing
         self._clock, self._policy = clock, policy or AlertPolicy()
         self._windows, self._dossiers = tuple(windows), dossiers
         self._urgent, self._answered_at = urgent, clock.now_s()
-        self._counts = counts or MonitorCounts()
+        self._counts, self._breaker = counts or MonitorCounts(), breaker or BreakerPolicy()
         self.filed = 0
 
     async def run(self) -> None:
@@ -121,8 +136,16 @@ class Notifier:
     async def _body(self, notice: Notice) -> Mapping[str, Any]:
         lead, dossier = notice.lead, Dossier()
         if self._dossiers is not None and lead.model and of_replies(lead.kind, lead.facts):
-            dossier = await self._dossiers.about(lead.model, lead.opened_at - LOOK_BACK_S)
+            dossier = await self._dossiers.about(lead.model, *about(lead, self._breaker))
         return body_of(notice, dossier)
+
+
+def about(lead: Incident, policy: BreakerPolicy) -> tuple[float, float]:
+    """From when to when the replies failed that it is about: those that led to its newest move, else all of it."""
+    reasons = lead.facts.get("reasons") or ()
+    looked_s = looked_back_s(reasons, policy) if lead.kind is AlertKind.TRANSITION and lead.firing else None
+    since = lead.opened_at - LOOK_BACK_S if looked_s is None else lead.updated_at - looked_s
+    return since, lead.updated_at
 
 
 def of_replies(kind: AlertKind, facts: Mapping[str, Any]) -> bool:

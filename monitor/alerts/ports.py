@@ -76,7 +76,9 @@ class NoticeBook(Protocol):
 
 
 class Dossiers(Protocol):
-    async def about(self, model: str, since: float) -> Dossier: ...
+    async def about(self, model: str, since: float, until: float) -> Dossier:
+        """Of what failed within that time, its ends included."""
+        ...
 
 
 class Outbox(Protocol):

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -293,6 +294,45 @@ async def test_a_message_carries_class_scene_and_one_short_sample_of_the_failed_
     assert sample.count("`") == 2
     assert "<@all>" not in text
     assert len(sample) < 160
+
+
+@pytest.mark.parametrize(
+    ("reason", "shown"),
+    [
+        pytest.param(Reason.STUCK_STREAMS, {"stuck": 1}, id="two minutes"),
+        pytest.param(Reason.RATIO_10M, {"stuck": 1, "sentence_loop": 1}, id="ten minutes"),
+        pytest.param(Reason.RATIO_30M, {"stuck": 1, "sentence_loop": 1, "garble": 1}, id="thirty minutes"),
+        pytest.param(Reason.NIGHTLY, {}, id="a night, whose answers are no live replies"),
+        pytest.param(Reason.HARD_FAILURES, {}, id="hard failures, which said nothing"),
+    ],
+)
+async def test_a_move_was_told_with_replies_that_had_nothing_to_do_with_it(
+    sqlite: AsyncEngine, reason: Reason, shown: dict[str, int]
+) -> None:
+    def failed(id: str, at: float, loop_class: str, model: str = "acme/large") -> dict[str, object]:
+        return {
+            "request_id": id, "id": id, "at": at, "model": model, "scene": "chat", "fault": "repetition_detected",
+            "loop_class": loop_class, "rules": [], "metrics": {}, "fingerprint": "f", "excerpt": f"it said {loop_class}",
+        }  # fmt: skip
+
+    rows = [
+        failed("1", AT - 30, "stuck"),
+        failed("2", AT - 500, "sentence_loop"),
+        failed("3", AT - 1_500, "garble"),
+        failed("4", AT - 3_000, "phrase_loop"),
+        failed("5", AT + 5, "format_runaway"),
+        failed("6", AT - 10, "restatement", model="acme/other"),
+    ]
+    async with newsroom(sqlite, "wecom") as room:
+        async with sqlite.begin() as connection:
+            await connection.execute(insert(failed_reply), rows)
+        made = replace(move(1, Level.HEALTHY, Level.OPEN, AT), reasons=(reason,))
+        await SqlTransitions(sqlite).append(made)
+        await room.teller().notifier.once()
+        async with sqlite.connect() as connection:
+            (body,) = (await connection.execute(select(alert_outbox.c.body))).scalars()
+    assert body["dossier"]["classes"] == shown
+    assert bool(body["dossier"]["sample"]) is bool(shown)
 
 
 async def test_a_letter_that_cannot_be_said_does_not_silence_those_behind_it(sqlite: AsyncEngine) -> None:

@@ -153,7 +153,7 @@ async def week(file: Path, now_s: float, seed: int = 7) -> AsyncIterator[Week]:
         alerts = settings.alerts
         notifier = Notifier(
             SqlNotices(service.engine), service.lease, service.boot_id, alerts.routing(), clock, alerts.policy,
-            dossiers=SqlDossiers(service.engine),
+            dossiers=SqlDossiers(service.engine), breaker=settings.breaker,
         )  # fmt: skip
         sender = AlertSender(
             SqlOutbox(service.engine), service.desk, service.lease, service.boot_id, alerts.all_channels(),
