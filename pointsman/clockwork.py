@@ -83,6 +83,7 @@ def named_of(service: Service, jobs: Sequence[Job]) -> Named:
     topology = service.deps.topology
     return Named(
         models=tuple(topology.models),
+        evaluated=service.settings.nightly.models or tuple(topology.models),
         routes=tuple(topology.routes),
         channels=[channel.name for channel in service.settings.alerts.all_channels()],
         jobs=[job.name for job in jobs],

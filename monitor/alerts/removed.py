@@ -19,6 +19,8 @@ class Named:
     """What the settings in force name."""
 
     models: Collection[str]
+    evaluated: Collection[str]
+    """Those that the nightly run asks."""
     routes: Collection[str]
     channels: Collection[str]
     jobs: Collection[str]
@@ -33,7 +35,8 @@ def removed(incidents: Iterable[Incident], named: Named, now_s: float) -> list[A
     }
     ended = []
     for here in incidents:
-        what, known = ("model", named.models) if here.model else subjects.get(here.kind, ("", ()))
+        models = named.evaluated if here.kind is AlertKind.NIGHTLY else named.models
+        what, known = ("model", models) if here.model else subjects.get(here.kind, ("", ()))
         name = here.model or here.subject
         if here.firing and not here.moment and what and name not in known:
             ended.append(

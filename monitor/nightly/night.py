@@ -151,7 +151,11 @@ def evidence_of(night: Night, now_s: float) -> list[Evidence]:
 
 
 async def tell(night: Night, findings: Findings, desk: AlertDesk, now_s: float) -> None:
-    """Hand the findings to the breaker and to people; models that are well again end their alerts. Raises StoreUnavailable."""
+    """Hand the findings to the breaker and to people; models that are well again end their alerts. Raises StoreUnavailable.
+
+    So does a night that is held against nothing, since its suite or the detector is another one: what an earlier night
+    found can be neither confirmed nor found over any more. A sample is no such night, nor one of which too little came.
+    """
     for evidence in evidence_of(night, now_s):
         await findings.add(evidence)
     for model, one in night.comparisons.items():
@@ -159,15 +163,19 @@ async def tell(night: Night, findings: Findings, desk: AlertDesk, now_s: float) 
             await desk.fire(alert_of(night, model, now_s))
         elif one.standing in (Standing.SAME, Standing.BETTER):
             await desk.resolve(alert_of(night, model, now_s))
+        elif one.standing is Standing.NO_BASELINE and not night.run.sampled:
+            facts = {"run": night.run.id, "no_baseline": True}
+            await desk.resolve(replace(alert_of(night, model, now_s), facts=facts))
 
 
 def alert_of(night: Night, model: str, now_s: float) -> Alert:
+    """Never CRITICAL: what a confirmed night does to its model is the breaker's move, and that wakes people, once."""
     one = night.comparisons[model]
     worst = max(one.shifts, key=lambda shift: shift.tonight.ratio - shift.baseline.ratio, default=None)
     return Alert(
         kind=AlertKind.NIGHTLY,
         subject=model,
-        severity=Severity.CRITICAL if one.confirmed else Severity.WARN,
+        severity=Severity.WARN,
         at=now_s,
         model=model,
         facts={

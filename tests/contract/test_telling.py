@@ -75,7 +75,7 @@ async def test_a_model_that_was_taken_out_of_the_settings_ends_its_incidents_and
         await room.desk.fire(alert(AlertKind.HOURLY, subject="b", model="b"))
         teller = room.teller("one")
         await room.pass_by(60, teller)
-        named = Named(models=("b",), routes=(), channels=("wecom",), jobs=())
+        named = Named(models=("b",), evaluated=("b",), routes=(), channels=("wecom",), jobs=())
         for _ in range(2):
             await end_removed(SqlNotices(engine), room.desk, named, room.clock)
             await room.pass_by(600, teller)

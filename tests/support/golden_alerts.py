@@ -99,7 +99,6 @@ ALERTS: dict[str, Alert] = {
     "parse_trend": found(AlertKind.PARSE_TREND, severity=Severity.INFO, first=0.02, last=0.11, repaired=84.0),
     "nightly": found(
         AlertKind.NIGHTLY,
-        severity=Severity.CRITICAL,
         rate=0.041,
         baseline=0.012,
         growth=3.4,

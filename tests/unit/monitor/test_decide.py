@@ -112,6 +112,23 @@ def test_row_52_thirty_scenes_and_a_model_that_is_out_are_one_message() -> None:
     assert not any(one.announced for one in story.kept.values() if one.id != 31)
 
 
+def test_a_bad_night_and_the_l3_that_follows_from_it_were_two_calls_in_the_night() -> None:
+    night = {"confirmed": True}
+    story = Story(incident(1, alert(AlertKind.NIGHTLY, facts=night)))
+    assert story.at(15) == [], "what belongs together is waited for"
+    story.kept[2] = incident(2, grave(AT + 16, facts={"level": "open", "reasons": ["nightly"]}))
+    (notice,) = story.at(17)
+    assert (notice.lead.id, notice.held) == (2, 1)
+    story.change(2, acked_at=AT + 60)
+    assert story.at(3_600) == []
+    story.change(2, resolved_at=AT + 7_200)
+    still, ended = story.at(7_300)
+    assert (ended.why, ended.severity) == (Why.RESOLVED, Severity.INFO)
+    assert ([one.id for one in still.firing], still.severity) == ([1], Severity.WARN), (
+        "it still holds, and wakes nobody"
+    )
+
+
 def test_a_rise_that_may_be_chance_is_told_when_it_stands_and_else_ends_without_a_word() -> None:
     story = Story(
         incident(1, alert(AlertKind.HOURLY, facts={"sure": False})),

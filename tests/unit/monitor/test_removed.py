@@ -6,7 +6,7 @@ from monitor.alerts.alert import AlertKind
 from monitor.alerts.removed import Named, removed
 from tests.support.incidents import AT, alert, incident
 
-NAMED = Named(models=("a",), routes=("chat",), channels=("wecom",), jobs={"hourly"})
+NAMED = Named(models=("a", "b"), evaluated=("a",), routes=("chat",), channels=("wecom",), jobs={"hourly"})
 
 
 @pytest.mark.parametrize(
@@ -15,6 +15,8 @@ NAMED = Named(models=("a",), routes=("chat",), channels=("wecom",), jobs={"hourl
         pytest.param(AlertKind.TRANSITION, "gone", "gone", "model", id="a model"),
         pytest.param(AlertKind.SCENE, "gone", "gone", "model", id="a scene of it"),
         pytest.param(AlertKind.TRANSITION, "a", "a", "", id="a model that is there"),
+        pytest.param(AlertKind.NIGHTLY, "b", "b", "model", id="a model that no night asks any more"),
+        pytest.param(AlertKind.NIGHTLY, "a", "a", "", id="a model that is asked"),
         pytest.param(AlertKind.PHRASE_ONLY, "old", "", "route", id="a route"),
         pytest.param(AlertKind.PHRASE_ONLY, "chat", "", "", id="a route that is there"),
         pytest.param(AlertKind.ROBOT_BROKEN, "slack", "", "channel", id="a channel"),

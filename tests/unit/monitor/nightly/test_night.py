@@ -121,17 +121,37 @@ async def test_a_worse_model_is_told_to_people_and_to_the_breaker_under_one_id()
     assert {evidence.id for evidence in door.kept} == {"nightly:nightly-1:a"}
     assert door.kept[0].kind is EvidenceKind.NIGHTLY
     alert = desk.fired[0]
-    assert (alert.kind, alert.severity, alert.model) == (AlertKind.NIGHTLY, Severity.CRITICAL, "a")
+    assert (alert.kind, alert.severity, alert.model) == (AlertKind.NIGHTLY, Severity.WARN, "a")
     assert alert.facts["k"] == 60 and alert.facts["top_class"] == "phrase_loop"
     assert "The tram stops here again." in alert.facts["sample"] and len(alert.facts["sample"]) <= 160
 
 
 async def test_a_sample_is_held_against_nothing() -> None:
-    world = World(lambda _: 30)
+    world, desk = World(lambda _: 30), Desk()
     await world.runs.pin(baseline(n=100, k=5))
     part = replace(SUITE, prompts=SUITE.prompts[:20])
     night = await world.night(part)
     assert night.comparisons["a"].standing is Standing.NO_BASELINE
+    await tell(night, Door(), desk, 1.0)
+    assert desk.resolved == [], "it says nothing of what a whole night found"
+
+
+async def test_a_nightly_alert_stayed_open_for_good_after_its_baseline_fitted_no_more() -> None:
+    world, desk = World(lambda _: 30), Desk()
+    await world.runs.pin(baseline(n=100, k=5))
+    other = replace(SUITE, version="s2")
+    await tell(await world.night(other), Door(), desk, 1.0)
+    assert [(alert.key, alert.facts) for alert in desk.resolved] == [
+        ("nightly:a:", {"run": "nightly-1", "no_baseline": True})
+    ]
+
+
+async def test_too_few_answers_end_no_nightly_alert() -> None:
+    world, desk = World(lambda _: 30), Desk()
+    await world.runs.pin(baseline(n=100, k=5))
+    few = replace(SUITE, prompts=SUITE.prompts[:50], whole=50)
+    await tell(await world.night(few), Door(), desk, 1.0)
+    assert (desk.fired, desk.resolved) == ([], [])
 
 
 async def test_other_parameters_are_another_suite() -> None:
