@@ -91,9 +91,25 @@ def connect(url: str) -> Any:
             "socket_connect_timeout": SENTINEL_S,
             "retry": Retry(NoBackoff(), 0),
         }
-        sentinel = Sentinel([(host, int(port)) for host, port in hosts], sentinel_kwargs=asks_once)  # type: ignore[no-untyped-call]
+        sentinel = Sentinels([(host, int(port)) for host, port in hosts], sentinel_kwargs=asks_once)
         return sentinel.master_for(parts.path.strip("/") or "mymaster", **options)
     return Redis.from_url(url.replace("valkey+unix://", "unix://"), **options)
+
+
+class Sentinels(Sentinel):
+    """Asked one question at a time.
+
+    The one that answers is put first, by its place before the answer. Two questions at once, as after a failover, move
+    it twice: another one then stands nowhere, is never asked again, and its connections stay open.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[no-untyped-call]
+        self._asking = asyncio.Lock()
+
+    async def discover_master(self, service_name: str) -> Any:
+        async with self._asking:
+            return await super().discover_master(service_name)
 
 
 def forgiven(answers: Sequence[Any], instead: Any) -> list[Any]:

@@ -1,6 +1,16 @@
-"""What every test run ends with: the parts that were not run, and why."""
+"""What every test runs on, and what every run ends with: the parts that were not run, and why."""
+
+import asyncio
+from collections.abc import Callable, Mapping
 
 import pytest
+
+from tests.support.loops import TidyLoop
+
+
+def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Every test and fixture that awaits runs on a loop that leaves nothing open behind."""
+    return {"tidy": TidyLoop}
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

