@@ -13,6 +13,10 @@ from collections.abc import Callable
 
 A_TURN = 32
 """At most so many in one turn: each costs some 50 µs. Workers that share a socket are awake together and share a crowd."""
+AT_LAST = 2048
+"""At most so many when it closes: as many as the kernel keeps for us (pointsman/serve.py, BACKLOG)."""
+FIRST_REQUEST_S = 0.5
+"""How long one that was let in at the very end may take to send its request, which is on its way or here."""
 PAUSE_S = 0.1
 """How long nothing is accepted when the machine has no room for more: the socket stays readable, a loop would spin."""
 TELL_AGAIN_S = 60.0
@@ -20,6 +24,8 @@ _OF_ONE = frozenset(
     {errno.ECONNABORTED, errno.EPROTO, errno.EPERM, errno.ENETDOWN, errno.ENETUNREACH, errno.EHOSTUNREACH}
 )
 """accept(2): what befell the one connection that would have been accepted; the next may be fine."""
+_LEFT = frozenset({errno.ECONNRESET, errno.ENOTCONN, errno.EINVAL, errno.EPIPE})
+"""What is said of a connection whose client has gone."""
 
 log = logging.getLogger("pointsman")
 
@@ -47,11 +53,13 @@ class Acceptor:
         self._resume()
 
     def close(self) -> None:
-        """Accept no more; the socket is the caller's to close."""
+        """Accept who is waiting, and no more; the socket is the caller's to close."""
         if self._closed:
             return
         self._closed = True
         if self._paused is None:
+            # For a client they are open connections: the kernel would reset them with the socket, and their requests.
+            self._take(AT_LAST)
             self._loop.remove_reader(self._listening)
         else:
             self._paused.cancel()
@@ -64,7 +72,10 @@ class Acceptor:
         self._loop.add_reader(self._listening, self._ready)
 
     def _ready(self) -> None:
-        for _ in range(A_TURN):
+        self._take(A_TURN)
+
+    def _take(self, at_most: int) -> None:
+        for _ in range(at_most):
             try:
                 taken, _address = self._listening.accept()
             except (BlockingIOError, InterruptedError):
@@ -79,12 +90,17 @@ class Acceptor:
 
     def _no_room(self, error: OSError) -> None:
         """EMFILE, ENFILE, ENOBUFS, ENOMEM: clients wait in the kernel's queue until others have gone."""
+        self._tell("cannot accept connections: %s; clients wait. Raise the limit of open files?", error)
+        if self._closed:
+            return
+        self._loop.remove_reader(self._listening)
+        self._paused = self._loop.call_later(PAUSE_S, self._resume)
+
+    def _tell(self, what: str, error: OSError) -> None:
         now = self._loop.time()
         if self._told_at is None or now - self._told_at > TELL_AGAIN_S:
             self._told_at = now
-            log.error("cannot accept connections: %s; clients wait. Raise the limit of open files?", error.strerror)
-        self._loop.remove_reader(self._listening)
-        self._paused = self._loop.call_later(PAUSE_S, self._resume)
+            log.error(what, error.strerror or error)
 
     async def _opened(self, taken: socket.socket) -> None:
         try:
@@ -93,8 +109,11 @@ class Acceptor:
                 # An event is a small packet that must not wait for the acknowledgement of the one before.
                 taken.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             _, client = await self._loop.connect_accepted_socket(self._client, taken)
-        except OSError:
-            taken.close()  # it left before it was let in
+        except OSError as error:
+            taken.close()
+            if error.errno not in _LEFT:
+                self._tell("a connection was lost while it was let in: %s", error)
             return
         if self._closed:
+            await asyncio.sleep(FIRST_REQUEST_S)
             client.shutdown()

@@ -7,6 +7,7 @@ that trickles in one timer.
 
 import asyncio
 import json
+import select
 from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
@@ -17,6 +18,8 @@ from router.stream_out import WRITE_NOW
 
 MAX_HEAD_BYTES = 64 * 1024
 """Request line and headers. nginx takes 32 KiB by default (4 × 8 KiB); twice that leaves room for long cookies and traces."""
+LOOK_AGAIN_S = 1.0
+"""How long bytes that nobody has read yet may take to be read, before a request that is late is refused all the same."""
 _TOO_LARGE = f"request line and headers may have {MAX_HEAD_BYTES} bytes"
 _REASONS = {400: "Bad Request", 408: "Request Timeout", 431: "Request Header Fields Too Large"}
 
@@ -33,6 +36,8 @@ class LimitedProtocol(HttpToolsProtocol):
         super().__init__(*args, **named)
         self._read_s = read_s
         self._timer: asyncio.TimerHandle | None = None
+        self._looked_again = False
+        self._draining = False
         self._in_head = True
         self._expects_head = True
         """The next byte belongs to a head: in one, or between two requests."""
@@ -68,6 +73,8 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._in_head = self._expects_head = False
         super().on_headers_complete()
+        if self._draining:
+            self.cycle.keep_alive = False  # which the head of the answer tells
         self.scope["extensions"] = {WRITE_NOW: {"writer": BodyWriter(self.cycle)}}
 
     def on_message_complete(self) -> None:
@@ -75,8 +82,21 @@ class LimitedProtocol(HttpToolsProtocol):
         self._expects_head = True
         super().on_message_complete()
 
+    def shutdown(self) -> None:
+        """End with the answer that runs; when none does at once, unless a request is here that nobody has read yet."""
+        self._draining = True
+        idle = self.cycle is None or self.cycle.response_complete
+        if not (idle and unread(self.transport)):
+            super().shutdown()
+
+    def timeout_keep_alive_handler(self) -> None:
+        # Time is up and the next request came in the same turn of the loop: who closes now answers it with a reset.
+        if not unread(self.transport):
+            super().timeout_keep_alive_handler()
+
     def _arm(self) -> None:
         self._disarm()
+        self._looked_again = False
         self._timer = self.loop.call_later(self._read_s, self._too_slow)
 
     def _disarm(self) -> None:
@@ -88,6 +108,11 @@ class LimitedProtocol(HttpToolsProtocol):
         if self.pipeline:
             # We stopped reading until the request before it is answered: the wait is ours, not the client's.
             self._arm()
+            return
+        if not self._looked_again and unread(self.transport):
+            # The process was stopped or overloaded: the loop ends what is late before it reads what came meanwhile.
+            self._looked_again = True
+            self._timer = self.loop.call_later(LOOK_AGAIN_S, self._too_slow)
             return
         self._refuse(408, "request_timeout", f"the request was not here whole after {self._read_s:g} s")
 
@@ -105,6 +130,16 @@ class LimitedProtocol(HttpToolsProtocol):
             )
             self.transport.write(head.encode() + body)
         self.transport.close()
+
+
+def unread(transport: asyncio.BaseTransport) -> bool:
+    """Whether there is something to read on a connection, be it its end. Closed with bytes unread, its peer sees a reset."""
+    sock = transport.get_extra_info("socket")
+    if sock is None or sock.fileno() < 0:
+        return False
+    looking = select.poll()
+    looking.register(sock.fileno(), select.POLLIN)
+    return bool(looking.poll(0))
 
 
 class BodyWriter:
