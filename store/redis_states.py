@@ -20,7 +20,9 @@ from store.redis_link import RedisLink, forgiven
 
 log = logging.getLogger(__name__)
 
-PROBES_KEPT_S = 7_800.0
+PROBES_KEPT_S = 600.0
+"""Put off by whoever leases, settles or gives back; so long after the last of them nobody is at it any more, and what is
+known of it must not stand in the way of a fleet that lost its documents and counts epochs from the beginning."""
 """Longer than any recovery, which ends after 10 min without a verdict (BREAKER.md, Coming back)."""
 EVIDENCE_KEPT_S = 172_800.0
 """Twice the longest validity, 24 h (BREAKER.md, Set and clear)."""
@@ -101,7 +103,7 @@ class RedisProbes:
 
     async def lease(self, model: str, epoch: int, want: int, budget: int, lease_s: float) -> int:
         until = repr(self._clock.now_s() + lease_s)
-        granted, _, _ = await self._run("lease", model, epoch, want, budget, until)
+        granted, _, _ = await self._run("lease", model, epoch, want, budget, until, kept_s=max(PROBES_KEPT_S, lease_s))
         return granted
 
     async def give_back(self, model: str, epoch: int, count: int) -> None:
@@ -114,8 +116,10 @@ class RedisProbes:
         _, granted, results = await self._run("tally", model, epoch)
         return ProbeTally(epoch=epoch, granted=granted, results=tuple(result == ord("1") for result in results))
 
-    async def _run(self, what: str, model: str, epoch: int, *rest: str | int) -> tuple[int, int, bytes]:
-        ttl_ms = max(1, int(self._clock.real_s(PROBES_KEPT_S) * 1000))
+    async def _run(
+        self, what: str, model: str, epoch: int, *rest: str | int, kept_s: float = PROBES_KEPT_S
+    ) -> tuple[int, int, bytes]:
+        ttl_ms = max(1, int(self._clock.real_s(kept_s) * 1000))
         args: list[str | int | float] = [what, epoch, repr(self._clock.now_s()), ttl_ms, *rest]
         granted, taken, results = await self._link.run("probe", [f"{{state}}:probe:{model}"], args)
         return int(granted), int(taken), results

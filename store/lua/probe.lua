@@ -41,6 +41,9 @@ elseif what == 'give_back' then
 end
 if what ~= 'tally' then
   redis.call('HSET', KEYS[1], 'epoch', kept_epoch, 'results', results, 'leases', table.concat(leases, ' '))
-  redis.call('PEXPIRE', KEYS[1], ARGV[4])
+  -- Only ever put off: a lease may be out for longer than what is settled meanwhile asks for.
+  if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[4]) then
+    redis.call('PEXPIRE', KEYS[1], ARGV[4])
+  end
 end
 return {granted, #results + #leases, results}

@@ -6,6 +6,7 @@ import pytest
 
 from breaker.ports import ProbeStore, ProbeTally
 from store.memory import MemoryProbes
+from store.redis_link import RedisLink
 from store.redis_states import RedisProbes
 from tests.support.clock import ManualClock
 
@@ -69,3 +70,28 @@ async def test_without_a_lease_there_is_nothing_to_settle(probes: ProbeStore) ->
     await probes.settle("a", 1, True)
     await probes.give_back("a", 1, 1)
     assert await probes.tally("a", 1) == ProbeTally(epoch=1, granted=0)
+
+
+async def test_a_budget_that_nobody_renewed_kept_a_fleet_that_lost_its_documents_from_probing_for_two_hours(
+    link: RedisLink, clock: ManualClock
+) -> None:
+    """Every process and the copies on disk are gone, the documents too: epochs begin anew, far below that of the budget."""
+    probes = RedisProbes(link, clock)
+    key = "{state}:probe:a"
+    assert await probes.lease("a", 40, 1, 30, 60.0) == 1
+    lapses_ms = await link.ask(lambda client: client.pttl(key))
+    assert 0 < lapses_ms <= 600_000
+    await link.ask(lambda client: client.pexpire(key, 5_000))
+    assert await probes.lease("a", 2, 1, 30, 60.0) == 0
+    assert await link.ask(lambda client: client.pttl(key)) <= 5_000, "who asks in vain does not put it off"
+    await probes.settle("a", 40, True)
+    assert await link.ask(lambda client: client.pttl(key)) > 5_000, "who is at it does"
+    await link.ask(lambda client: client.pexpire(key, 0))
+    assert await probes.lease("a", 2, 1, 30, 60.0) == 1
+
+
+async def test_a_lease_is_not_forgotten_before_its_end(link: RedisLink, clock: ManualClock) -> None:
+    probes = RedisProbes(link, clock)
+    assert await probes.lease("a", 1, 1, 1, 3_600.0) == 1
+    await probes.settle("a", 1, True)
+    assert await link.ask(lambda client: client.pttl("{state}:probe:a")) > 3_000_000
