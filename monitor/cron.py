@@ -1,11 +1,14 @@
 """When a job is due: a cron expression in a named time zone, as moments on the fleet's clock.
 
 Pure. In:  five cron fields and a zone name; moments in seconds since the epoch.  Out: moments, and a slot's name.
-APScheduler's trigger does the calendar, daylight saving included; this module and schedule.py alone know it.
+APScheduler's trigger does the calendar; this module and schedule.py alone know it.
+
+When clocks change, as cron has it since Vixie's: what names its hour is due once, at the first of two such hours, and at the
+end of a gap that swallows it. What runs at every hour (`*`) goes by time that passes: twice an hour that comes twice.
 """
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 CYCLE_S = 146_097 * 86_400
@@ -34,7 +37,9 @@ class Cron:
         from apscheduler.triggers.cron import CronTrigger  # not for who only asks what a zone or a day is
 
         try:
-            self._trigger = CronTrigger.from_crontab(expression, timezone=self._zone)
+            # One that names its hour is asked for hours of a day without changes; `_moment` lays them on the zone's days.
+            self._fixed = "*" not in fields[1]
+            self._trigger = CronTrigger.from_crontab(expression, timezone=UTC if self._fixed else self._zone)
         except (ValueError, TypeError) as error:
             raise ValueError(f"{expression!r}: {error}") from None
         if self._trigger.get_next_fire_time(None, datetime(2000, 1, 1, tzinfo=self._zone)) is None:
@@ -44,9 +49,20 @@ class Cron:
         """The first due moment after `at`."""
         laps = _laps(at)
         here = datetime.fromtimestamp(at - laps * CYCLE_S + 0.001, self._zone)
-        fires = self._trigger.get_next_fire_time(None, here)
+        if not self._fixed:
+            return self._fires(here).timestamp() + laps * CYCLE_S
+        hour = here.replace(tzinfo=UTC, fold=0)
+        while True:
+            hour = self._fires(hour)
+            moment = _moment(hour.replace(tzinfo=self._zone)) + laps * CYCLE_S
+            if moment > at:
+                return moment
+            hour += timedelta(seconds=1)  # it comes again, and was due the first time
+
+    def _fires(self, here: datetime) -> datetime:
+        fires: datetime | None = self._trigger.get_next_fire_time(None, here)
         assert fires is not None  # checked when it was made
-        return float(fires.timestamp()) + laps * CYCLE_S
+        return fires
 
     def latest(self, after: float, until: float) -> tuple[float | None, int]:
         """The last due moment in (`after`, `until`], and how many there were."""
@@ -68,6 +84,24 @@ def zone_of(name: str) -> ZoneInfo:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
         raise ValueError(f"{name!r} is no time zone; write one like Asia/Shanghai or UTC") from None
+
+
+def _moment(hour: datetime) -> float:
+    """When clocks first show `hour`; the end of the gap if they never do."""
+    late, early = hour.timestamp(), hour.replace(fold=1).timestamp()
+    if early >= late:  # an hour that there is; one that comes twice, the first time
+        return late
+    # In a gap the offset of before it gives a moment behind its end, that of after it one ahead of its end.
+    before, behind = int(early), int(late)
+    zone = hour.tzinfo
+    offset = datetime.fromtimestamp(before, zone).utcoffset()
+    while behind - before > 1:
+        middle = (before + behind) // 2
+        if datetime.fromtimestamp(middle, zone).utcoffset() == offset:
+            before = middle
+        else:
+            behind = middle
+    return float(behind)
 
 
 def _laps(at: float) -> int:

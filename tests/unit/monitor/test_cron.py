@@ -52,6 +52,52 @@ def test_the_night_that_has_three_oclock_twice_runs_both_hours_under_two_names()
     assert (cron.name(first), cron.name(second)) == ("2026-10-25T02:30+0200", "2026-10-25T02:30+0100")
 
 
+def due(cron: Cron, since: float, until: float) -> list[str]:
+    found, moment = [], cron.next_after(since)
+    while moment <= until:
+        found.append(cron.name(moment))
+        moment = cron.next_after(moment)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("expression", "zone", "day", "until", "expected"),
+    [
+        pytest.param("30 2 * * *", "Europe/Berlin", (2026, 10, 25), (2026, 10, 26), ["2026-10-25T02:30+0200"], id="an hour that comes twice"),
+        pytest.param("0,30 2 * * *", "Europe/Berlin", (2026, 10, 25), (2026, 10, 26), ["2026-10-25T02:00+0200", "2026-10-25T02:30+0200"], id="both its halves"),
+        pytest.param("0 3 * * *", "Europe/Berlin", (2026, 10, 25), (2026, 10, 26), ["2026-10-25T03:00+0100"], id="the hour after it"),
+        pytest.param("30 2 * * *", "Europe/Berlin", (2026, 3, 29), (2026, 3, 30), ["2026-03-29T03:00+0200"], id="an hour that does not exist"),
+        pytest.param("0,30 2,3 * * *", "Europe/Berlin", (2026, 3, 29), (2026, 3, 30), ["2026-03-29T03:00+0200", "2026-03-29T03:30+0200"], id="what the gap lays together runs once"),
+        pytest.param("0 0 * * *", "America/Asuncion", (2023, 10, 1), (2023, 10, 2), ["2023-10-01T01:00-0300"], id="a midnight that does not exist"),
+        pytest.param("15 2 * * *", "Australia/Lord_Howe", (2026, 10, 4), (2026, 10, 5), ["2026-10-04T02:30+1100"], id="a gap of half an hour"),
+        pytest.param("30 2 * * sun", "Europe/Berlin", (2026, 3, 29), (2026, 3, 30), ["2026-03-29T03:00+0200"], id="once a week"),
+        pytest.param("0 12 * * *", "Pacific/Apia", (2011, 12, 30), (2012, 1, 1), ["2011-12-31T00:00+1400", "2011-12-31T12:00+1400"], id="a day that does not exist"),
+        pytest.param("30 * * * *", "Europe/Berlin", (2026, 3, 29), (2026, 3, 30), [f"2026-03-29T{hour:02d}:30+0{1 + (hour > 1)}00" for hour in range(24) if hour != 2], id="every hour there is"),
+    ],
+)  # fmt: skip
+def test_a_daily_job_ran_twice_in_autumn_and_not_at_all_in_spring(
+    expression: str, zone: str, day: tuple[int, int, int], until: tuple[int, int, int], expected: list[str]
+) -> None:
+    here = ZoneInfo(zone)
+    began, ended = at(*day, zone=here), at(*until, zone=here)
+    assert due(Cron(expression, zone), began - 1, ended - 1) == expected
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "Asia/Shanghai", "America/New_York", "Australia/Lord_Howe"])
+def test_a_daily_job_runs_once_on_each_day_of_a_year(zone: str) -> None:
+    here = ZoneInfo(zone)
+    for hour in (0, 1, 2, 3):
+        found = due(Cron(f"30 {hour} * * *", zone), at(2026, 1, 1, zone=here) - 1, at(2027, 1, 1, zone=here) - 1)
+        assert len({name[:10] for name in found}) == len(found) == 365
+
+
+def test_a_look_in_the_second_of_two_hours_finds_nothing_due_again() -> None:
+    cron = Cron("30 2 * * *", "Europe/Berlin")
+    second = at(2026, 10, 25, 2, 10, fold=1)
+    assert cron.latest(at(2026, 10, 25, 2, 30), second) == (None, 0)
+    assert cron.name(cron.next_after(second)) == "2026-10-26T02:30+0100"
+
+
 def test_the_latest_of_many_is_found_and_the_rest_counted() -> None:
     cron = Cron("0 3 * * *", "Europe/Berlin")
     assert cron.latest(at(2026, 1, 1, 3), at(2026, 1, 5, 2)) == (at(2026, 1, 4, 3), 3)
