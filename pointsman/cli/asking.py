@@ -49,9 +49,23 @@ def passed_on(context: typer.Context, url: str, token: str, as_json: bool) -> bo
     return True
 
 
+def lists(app: typer.Typer, about: str, path: str, field: str, shown: Callable[[Told], object]) -> None:
+    """The group of commands by its name alone tells what GET `path` answers: of it `field` as JSON, else as `shown` prints it."""
+
+    def listed(
+        context: typer.Context, url: str = UrlOption, token: str = TokenOption, as_json: bool = JsonOption
+    ) -> None:
+        if not passed_on(context, url, token, as_json):
+            told = asked("GET", url, path, token)
+            tell(as_json, told[field], lambda: shown(told))
+
+    listed.__doc__ = f"{about} Exit 1: the service did not tell."
+    app.callback(invoke_without_command=True)(listed)
+
+
 def asked(
     method: str, url: str, path: str, token: str, body: dict[str, Any] | None = None, *, language: str = ""
-) -> dict[str, Any]:
+) -> Told:
     """What the service answered, its sentences in `language`. Tells why not and exits: 2 without a token, 1 for a refusal or no answer."""
     given = "--token" if token else f"the environment's {VARIABLE}"
     if not (token := token or os.environ.get(VARIABLE, "")):

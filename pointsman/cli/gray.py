@@ -6,26 +6,12 @@ from urllib.parse import quote
 import typer
 from rich.table import Table
 
-from pointsman.cli.asking import JsonOption, TokenOption, UrlOption, asked, passed_on, tell
+from pointsman.cli.asking import JsonOption, TokenOption, UrlOption, asked, lists, tell
 from pointsman.cli.tables import print_table
 
 app = typer.Typer(invoke_without_command=True, help="Gray releases: list them, start and move one, read its report.")
 ModelArgument = Annotated[str, typer.Argument(help="The model whose sessions are shared.")]
 ReasonOption = Annotated[str, typer.Option("--reason", "-r", help="Why; stands in the audit log and the report.")]
-
-
-@app.callback(invoke_without_command=True)
-def gray(
-    context: typer.Context,
-    url: str = UrlOption,
-    token: str = TokenOption,
-    as_json: bool = JsonOption,
-) -> None:
-    """List the release of each model that has or had one. Exit 1: the service did not tell."""
-    if passed_on(context, url, token, as_json):
-        return
-    releases = asked("GET", url, "/admin/gray", token)["releases"]
-    tell(as_json, releases, lambda: print_table(table(releases)))
 
 
 @app.command()
@@ -105,6 +91,15 @@ def table(releases: list[dict[str, Any]]) -> Table:
         cells = (row["model"], row["candidate"], row["version"], stands, f"{row['share']:.0%}", *arms, evidence)
         out.add_row(*cells, row["id"])
     return out
+
+
+lists(
+    app,
+    "List the release of each model that has or had one.",
+    "/admin/gray",
+    "releases",
+    lambda told: print_table(table(told["releases"])),
+)
 
 
 def _act(

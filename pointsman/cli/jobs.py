@@ -5,25 +5,11 @@ from typing import Any
 import typer
 from rich.table import Table
 
-from pointsman.cli.asking import JsonOption, TokenOption, UrlOption, asked, passed_on, tell
+from pointsman.cli.asking import JsonOption, TokenOption, UrlOption, asked, lists, tell
 from pointsman.cli.tables import print_table
 from pointsman.cli.words import moment
 
 app = typer.Typer(invoke_without_command=True, help="Clock jobs: list them, or run one now.")
-
-
-@app.callback(invoke_without_command=True)
-def jobs(
-    context: typer.Context,
-    url: str = UrlOption,
-    token: str = TokenOption,
-    as_json: bool = JsonOption,
-) -> None:
-    """List every job with its last and next run. Exit 1: the service did not tell."""
-    if passed_on(context, url, token, as_json):
-        return
-    rows = asked("GET", url, "/admin/jobs", token)["jobs"]
-    tell(as_json, rows, lambda: print_table(table(rows)))
 
 
 @app.command()
@@ -70,3 +56,12 @@ def table(rows: list[dict[str, Any]]) -> Table:
 
 def _why(run: dict[str, Any]) -> str:
     return f" ({run['detail']})" if run["detail"] else ""
+
+
+lists(
+    app,
+    "List every job with its last and next run.",
+    "/admin/jobs",
+    "jobs",
+    lambda told: print_table(table(told["jobs"])),
+)

@@ -6,25 +6,11 @@ import typer
 from rich.table import Table
 
 from base.switch import SwitchMode
-from pointsman.cli.asking import JsonOption, TokenOption, UrlOption, asked, passed_on, tell
+from pointsman.cli.asking import JsonOption, TokenOption, UrlOption, asked, lists, tell
 from pointsman.cli.tables import print_table
 
 app = typer.Typer(invoke_without_command=True, help="Switches over routes and the fleet: list them, set one.")
 NONE = "no switch is set"
-
-
-@app.callback(invoke_without_command=True)
-def switch(
-    context: typer.Context,
-    url: str = UrlOption,
-    token: str = TokenOption,
-    as_json: bool = JsonOption,
-) -> None:
-    """List the switches in force. Exit 1: the service did not tell."""
-    if passed_on(context, url, token, as_json):
-        return
-    told = asked("GET", url, "/admin/switches", token)
-    tell(as_json, told["switches"], lambda: print_table(_table(told)) if told["switches"] else typer.echo(NONE))
 
 
 @app.command("set")
@@ -51,3 +37,12 @@ def _table(told: dict[str, Any]) -> Table:
         left = f"{max(0.0, row['until'] - told['now']) / 60:.0f}"
         out.add_row(row["route"] or "the whole fleet", row["mode"], left, row["actor"], row["reason"])
     return out
+
+
+lists(
+    app,
+    "List the switches in force.",
+    "/admin/switches",
+    "switches",
+    lambda told: print_table(_table(told)) if told["switches"] else typer.echo(NONE),
+)
