@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends
 from pydantic import Field, model_validator
 
 from console.access import Identity
-from console.alerts_ports import AlertRoom, IncidentRow, SilenceRow
+from console.alerts_ports import MATCHERS, AlertRoom, IncidentRow, SilenceAsked
 from console.api import Act, Actor, Line, Reason
 from console.fleet_ports import Audit
 from console.gatekeeper import AdminError, Gate, actor_of
@@ -16,7 +16,6 @@ from console.gatekeeper import AdminError, Gate, actor_of
 MOST_MINUTES = 30 * 24 * 60.0
 Limit = Annotated[int, Field(ge=1, le=1000)]
 Pattern = Annotated[str, Field(max_length=128), Line]
-MATCHERS = ("kind", "model", "subject", "scene")
 
 
 class Take(Act):
@@ -121,13 +120,18 @@ def alert_routes(room: AlertRoom, audit: Audit, gate: Gate) -> APIRouter:
 
     @routes.post("/silences", status_code=201)
     async def silence(hush: Hush, who: Operator) -> dict[str, Any]:
-        what = {name: getattr(hush, name) for name in MATCHERS}
-        target = ", ".join(f"{name}={value}" for name, value in what.items() if value) or "everything"
-        author = await written(who, hush, "silence", target, {"minutes": hush.minutes})
-        made: SilenceRow = await room.silence(
-            **what, author=author, reason=hush.reason, starts_at=hush.starts_at, minutes=hush.minutes
+        asked = SilenceAsked(
+            kind=hush.kind,
+            model=hush.model,
+            subject=hush.subject,
+            scene=hush.scene,
+            author=actor_of(who, hush.actor),
+            reason=hush.reason,
+            minutes=hush.minutes,
+            starts_at=hush.starts_at,
         )
-        return {"silence": asdict(made)}
+        await written(who, hush, "silence", asked.target, {"minutes": hush.minutes})
+        return {"silence": asdict(await room.silence(asked))}
 
     @routes.post("/silences/{id}/end")
     async def unsilence(id: int, act: Take, who: Operator) -> dict[str, Any]:

@@ -71,6 +71,30 @@ class DeliveryRow:
     sent_at: float | None
 
 
+MATCHERS = ("kind", "model", "subject", "scene")
+"""By what a silence chooses; names may be globs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SilenceAsked:
+    """What a person does not want to hear of for so many minutes. An empty field matches all; `starts_at` None: now."""
+
+    kind: str
+    model: str
+    subject: str
+    scene: str
+    author: str
+    reason: str
+    minutes: float
+    starts_at: float | None = None
+
+    @property
+    def target(self) -> str:
+        """As the audit log names it."""
+        named = ((name, getattr(self, name)) for name in MATCHERS)
+        return ", ".join(f"{name}={value}" for name, value in named if value) or "everything"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SilenceRow:
     """What nobody wants to hear of for a while. `state`: active, coming, over. An empty field matches all."""
@@ -154,20 +178,7 @@ class AlertRoom(Protocol):
 
     async def silences(self, *, past: bool = False) -> Sequence[SilenceRow]: ...
 
-    async def silence(
-        self,
-        *,
-        kind: str,
-        model: str,
-        subject: str,
-        scene: str,
-        author: str,
-        reason: str,
-        starts_at: float | None,
-        minutes: float,
-    ) -> SilenceRow:
-        """`starts_at` None: now."""
-        ...
+    async def silence(self, asked: SilenceAsked) -> SilenceRow: ...
 
     async def unsilence(self, id: int, actor: str) -> bool:
         """False: it is over, or there is none."""

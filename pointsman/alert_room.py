@@ -1,13 +1,22 @@
 """The console's port over alerts: what the store keeps, with what mutes it now, and a test of each robot."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from starlette.routing import Route
 
 from base.clock import Clock
 from console.ack_page import ack_routes, runbook_routes
-from console.alerts_ports import AlertRoom, ChannelRow, DeliveryRow, EventRow, IncidentRow, Said, SilenceRow
+from console.alerts_ports import (
+    AlertRoom,
+    ChannelRow,
+    DeliveryRow,
+    EventRow,
+    IncidentRow,
+    Said,
+    SilenceAsked,
+    SilenceRow,
+)
 from console.fleet_ports import Audit
 from monitor.alerts.alert import AlertKind
 from monitor.alerts.budget import MINUTE_S, NO_ROBOT
@@ -91,36 +100,21 @@ class ServiceAlertRoom:
     async def silences(self, *, past: bool = False) -> Sequence[SilenceRow]:
         return await self.store.silences(self.clock.now_s(), past=past)
 
-    async def silence(
-        self,
-        *,
-        kind: str,
-        model: str,
-        subject: str,
-        scene: str,
-        author: str,
-        reason: str,
-        starts_at: float | None,
-        minutes: float,
-    ) -> SilenceRow:
+    async def silence(self, asked: SilenceAsked) -> SilenceRow:
         now_s = self.clock.now_s()
-        start = now_s if starts_at is None else max(now_s, starts_at)
+        start = now_s if asked.starts_at is None else max(now_s, asked.starts_at)
         made = Silence(
-            kind=kind,
-            model=model,
-            subject=subject,
-            scene=scene,
-            author=author,
-            reason=reason,
+            kind=asked.kind,
+            model=asked.model,
+            subject=asked.subject,
+            scene=asked.scene,
+            author=asked.author,
+            reason=asked.reason,
             starts_at=start,
-            ends_at=start + minutes * 60,
+            ends_at=start + asked.minutes * 60,
             created_at=now_s,
         )
-        id = await self.store.silence(made)
-        row = silence_row(made, now_s)
-        return SilenceRow(
-            **{name: getattr(row, name) for name in SilenceRow.__dataclass_fields__ if name != "id"}, id=id
-        )
+        return silence_row(replace(made, id=await self.store.silence(made)), now_s)
 
     async def unsilence(self, id: int, actor: str) -> bool:
         return await self.store.unsilence(id, actor, self.clock.now_s())

@@ -6,7 +6,16 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from console.access import Role
-from console.alerts_ports import AlertRoom, ChannelRow, DeliveryRow, EventRow, IncidentRow, SilenceRow
+from console.alerts_ports import (
+    MATCHERS,
+    AlertRoom,
+    ChannelRow,
+    DeliveryRow,
+    EventRow,
+    IncidentRow,
+    SilenceAsked,
+    SilenceRow,
+)
 from console.csv_out import records
 from console.fleet_ports import AuditTrail
 from console.forms import BadForm, reason_of
@@ -135,19 +144,20 @@ class IncidentPages:
 
     async def silence(self, visit: Visit) -> Response:
         form = visit.form
-        fields = {name: form.text(name, most=128) for name in ("kind", "model", "subject", "scene")}
+        fields = {name: form.text(name, most=128) for name in MATCHERS}
         if not any(fields.values()) and form.raw("everything") != "1":
             raise BadForm("model", "silence_all")
-        minutes, reason = form.number("minutes", least=1, most=LONGEST_MINUTES, default=60.0), reason_of(form)
+        minutes = form.number("minutes", least=1, most=LONGEST_MINUTES, default=60.0)
+        asked = SilenceAsked(**fields, author=visit.actor, reason=reason_of(form), minutes=minutes, starts_at=None)
         await self._audit.record(
             actor=visit.actor,
             action="silence",
-            target=" ".join(f"{name}={value}" for name, value in fields.items() if value) or "everything",
-            reason=reason,
+            target=asked.target,
+            reason=asked.reason,
             details={"minutes": minutes},
             role=visit.role.value,
         )
-        await self._room.silence(**fields, author=visit.actor, reason=reason, starts_at=None, minutes=minutes)
+        await self._room.silence(asked)
         return visit.away("/incidents", said="silenced")
 
     async def unsilence(self, visit: Visit) -> Response:

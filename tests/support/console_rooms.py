@@ -5,7 +5,7 @@ from typing import Any
 
 from base.switch import Switch
 from breaker.gray import GrayRelease, GrayStage
-from console.alerts_ports import ChannelRow, DeliveryRow, EventRow, IncidentRow, Said, SilenceRow
+from console.alerts_ports import ChannelRow, DeliveryRow, EventRow, IncidentRow, Said, SilenceAsked, SilenceRow
 from console.config_ports import OnDisk, ProcessConfig, Reloaded, Running
 from console.gray_api import GrayRefused
 from console.report_ports import EvalRun, ReportDay
@@ -79,8 +79,8 @@ class Room:
             )
         ]  # fmt: skip
 
-    async def silence(self, **fields: Any) -> SilenceRow:
-        self.done.append(("silence", fields["minutes"], fields["author"], fields["model"]))
+    async def silence(self, asked: SilenceAsked) -> SilenceRow:
+        self.done.append(("silence", asked.minutes, asked.author, asked.model))
         return (await self.silences())[0]
 
     async def unsilence(self, id: int, actor: str) -> bool:
