@@ -5,11 +5,12 @@ In:  the snapshot, the explanation and the minutes of a model.  Out: a Row; the 
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from heapq import nlargest
 
 from breaker.explain import Explanation
 from breaker.levels import Level, Mode, Reason
 from breaker.seen import last_complete_minute
-from breaker.snapshot import Snapshot
+from breaker.snapshot import Snapshot, Transition
 from breaker.window import Counts, MinuteRow, total
 from console.fleet_ports import Known, Refusal, Share
 from console.refusals import REFUSED, nobody_answers
@@ -19,6 +20,8 @@ SPARK_BUCKET_MIN = 5
 """24 bars of five minutes: the two hours that the counters keep."""
 RATE_MIN = 5
 HARD_MIN = 10
+LATELY_S = 86_400.0
+LATELY_MOST = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +174,12 @@ class FleetNow:
 
     def count(self, stands: str) -> int:
         return sum(row.stands == stands for row in self.rows)
+
+
+def moved_lately(rows: Iterable[Row], now_s: float) -> list[Transition]:
+    """The newest moves of a day, newest first: what a page that was looked at a minute ago did not show yet."""
+    moves = (move for row in rows for move in row.snapshot.transitions if move.at > now_s - LATELY_S)
+    return nlargest(LATELY_MOST, moves, key=lambda move: (move.at, move.epoch))
 
 
 def in_order(rows: Iterable[Row]) -> tuple[Row, ...]:

@@ -14,7 +14,7 @@ from breaker.policy import BreakerPolicy
 from breaker.ports import StoreUnavailable
 from console.csv_out import Sheet
 from console.feed import Feed
-from console.fleet_now import FleetNow, Row, Wanted
+from console.fleet_now import FleetNow, Row, Wanted, moved_lately
 from console.fleet_ports import Yard
 from console.refusals import REFUSED, gravest, words_of
 from console.render import iso, moment
@@ -68,6 +68,7 @@ def fleet_values(visit: Visit, fleet: FleetNow, yard: Yard) -> dict[str, Any]:
         "vendors": sorted({one.vendor for one in known if one.vendor}),
         "levels": [*(level.value for level in Level), REFUSED],
         "lines": lines_of(yard.policy),
+        "lately": moved_lately(shown, fleet.at),
         "stale": fleet.age_s > STALE_S,
         "why": lambda row: why_of(row, visit),
         "next": lambda row: next_of(row, visit, yard.policy),

@@ -33,6 +33,7 @@ def audit_routes(site: Site, audit: AuditTrail) -> list[Route]:
             "audit.html",
             found=found[:PAGE],
             sought=asked,
+            actions=_actions(visit, asked["action"]),
             query=query,
             older=older,
             details=details_of,
@@ -41,6 +42,12 @@ def audit_routes(site: Site, audit: AuditTrail) -> list[Route]:
         )
 
     return [looks(site, "/audit", page)]
+
+
+def _actions(visit: Visit, sought: str) -> list[str]:
+    """Every act there are words for, by those words; one that an address asks for and nobody knows stands too."""
+    known = {key.removeprefix("act.") for key in visit.words.keys if key.startswith("act.")}
+    return sorted(known | ({sought} if sought else set()), key=lambda word: visit.words(f"act.{word}"))
 
 
 def details_of(details: Mapping[str, Any]) -> list[tuple[str, Any]]:

@@ -15,6 +15,7 @@ from breaker.seen import last_complete_minute
 from breaker.snapshot import Transition
 from breaker.window import MinuteRow
 from console.feed import Feed
+from console.figures import figures
 from console.fleet_ports import AuditTrail, History, Yard
 from console.forms import reason_of
 from console.marked import marked
@@ -22,6 +23,7 @@ from console.model_now import SHOWN_MIN, heat_map, kinds, loops, parts, series
 from console.model_sheets import model_sheets
 from console.pages.fleet import lines_of, next_of, why_of
 from console.record_ports import Failed, Hour, HourBook, Records
+from console.render import moment, pct
 from console.site import Site, Visit, acts, looks
 from console.watch_api import Watched
 from console.why import rule_line, why_not
@@ -80,8 +82,12 @@ class ModelPages:
             **values,
             **tables,
             found=await self._found(model),
+            moved_on=lambda move: figures(
+                move.numbers, visit.words, percent=pct, moment=lambda at: moment(visit.site.clock, at, "full")
+            ),
             marked=lambda one: marked(one.excerpt, onset=one.onset),
             heat_map=heat_map(past, self._yard.now_s(), self._zone) if self._hours else None,
+            zone=str(self._zone),
             sql_fails=sql_fails,
             modes=[mode.value for mode in Mode],
             forced_minutes=FORCED_MINUTES,

@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const percent = (value) => (value * 100).toFixed(value < 0.1 ? 1 : 0) + "\u00a0%";
+  const percent = (value) => (value * 100).toFixed(value < 0.1 ? 1 : 0).replace(".0", "") + "\u00a0%";
   const LEVEL = { healthy: "--healthy", warn: "--c1", reduced: "--c2", open: "--c3", recovering: "--recovering" };
 
   // Drawn under the curve: the three lines, the watermark, and each move with its level's word.
@@ -44,7 +44,12 @@
         ctx.fillStyle = css("--ink");
         // At the right edge the word stands before its line, not across it.
         const fits = x + wide + 8 * ratio < bbox.left + bbox.width;
-        ctx.fillText(word, fits ? x + 4 * ratio : x - wide - 4 * ratio, bbox.top + (14 + (at % 4) * 15) * ratio);
+        const [left, base] = [fits ? x + 4 * ratio : x - wide - 4 * ratio, bbox.top + (14 + (at % 4) * 15) * ratio];
+        // A rim of the panel's colour, so that the curve does not run through the word.
+        ctx.strokeStyle = css("--panel"); ctx.lineWidth = 4 * ratio; ctx.lineJoin = "round"; ctx.setLineDash([]);
+        ctx.strokeText(word, left, base);
+        ctx.lineWidth = ratio;
+        ctx.fillText(word, left, base);
       });
       ctx.restore();
     };
@@ -59,11 +64,11 @@
       cursor: { y: false, points: { size: 7 } }, legend: { live: true },
       scales: { x: { range: [data.at[0], Math.max(data.now, data.at[data.at.length - 1])] }, y: { range: [0, top] }, n: { range: [0, most * 3] } },
       axes: [
-        { ...axis, values: (u, at) => at.map((s) => new Date(s * 1000).toLocaleTimeString(document.documentElement.lang, { hour: "2-digit", minute: "2-digit", hour12: false })) },
+        { ...axis, values: (u, at) => at.map((s) => new Date(s * 1000).toLocaleTimeString(document.documentElement.lang, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" })) },
         { ...axis, size: 52, values: (u, values) => values.map(percent) },
       ],
       series: [
-        { label: data.labels.time, value: (u, s) => s == null ? "–" : new Date(s * 1000).toLocaleTimeString(document.documentElement.lang, { hour12: false }) },
+        { label: data.labels.time, value: (u, s) => s == null ? "–" : new Date(s * 1000).toLocaleTimeString(document.documentElement.lang, { hourCycle: "h23" }) },
         { label: data.labels.judged, scale: "n", fill: css("--rail"), stroke: css("--line2"), width: 1, points: { show: false }, paths: uPlot.paths.bars({ size: [0.9, 40] }) },
         { label: data.labels.ratio, scale: "y", stroke: css("--accent"), width: 2, points: { show: false }, value: (u, v) => v == null ? "–" : percent(v) },
       ],

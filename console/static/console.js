@@ -15,6 +15,13 @@
       time.textContent = at.toLocaleString(document.documentElement.lang, style);
       time.dataset.done = "";
     }
+    const zone = document.getElementById("zone");
+    if (zone?.hidden && document.querySelector("time[data-done]")) {
+      const here = Intl.DateTimeFormat().resolvedOptions().timeZone, east = -new Date().getTimezoneOffset();
+      const offset = "UTC" + (east < 0 ? "\u2212" : "+") + Math.floor(Math.abs(east) / 60) + (east % 60 ? ":" + String(Math.abs(east) % 60).padStart(2, "0") : "");
+      zone.textContent = zone.dataset.words + (here === "UTC" ? here : `${here} (${offset})`);
+      zone.hidden = false;
+    }
   }
 
   // On a phone a row stands as lines without its header: each figure gets the header's word.
@@ -23,7 +30,8 @@
       const words = [...table.querySelectorAll("thead th")].map((th) => (th.querySelector(".sr") ? "" : th.textContent.trim()));
       for (const row of table.tBodies[0]?.rows || []) {
         [...row.cells].forEach((cell, at) => {
-          if (cell.tagName === "TD" && words[at] && !cell.dataset.label && !cell.querySelector("form, details, .signal")) cell.dataset.label = words[at];
+          if (!cell.textContent.trim() && !cell.querySelector("svg, input")) cell.dataset.bare = "";
+          else if (cell.tagName === "TD" && words[at] && !cell.dataset.label && !cell.querySelector("form, details, .signal")) cell.dataset.label = words[at];
         });
       }
       table.dataset.labelled = "";

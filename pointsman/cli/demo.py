@@ -10,13 +10,16 @@ from pointsman.demo.story import WentOtherwise, play
 from pointsman.logs import set_up
 
 
-def demo(scale: float = typer.Option(32.0, min=1, max=120, help="How many times faster than life.")) -> None:
+def demo(
+    scale: float = typer.Option(32.0, min=1, max=120, help="How many times faster than life."),
+    stay: bool = typer.Option(False, "--stay", help="Keep the pages open when the story is over, until Ctrl-C."),
+) -> None:
     """Play a model's illness and recovery in about three minutes. Exit 1: it went otherwise."""
     set_up("CRITICAL")
     clock = SystemClock()
     began_s = clock.monotonic_s()
     try:
-        run_to_end(play(scale=scale, tell=_line))
+        run_to_end(play(scale=scale, tell=_line, stay=stay))
     except WentOtherwise as error:
         _line(f"✗ the story went otherwise: {error}")
         raise typer.Exit(1) from error

@@ -9,9 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from breaker.levels import Level, Mode, Reason
+from console.figures import figures
 from console.fleet_ports import Refusal
 from console.refusals import REFUSED, words_of
-from console.words import duration
+from console.words import Words, duration
 from pointsman.cli import words
 from pointsman.cli.asking import TokenOption, UrlOption, asked
 from pointsman.cli.tables import print_table
@@ -72,16 +73,12 @@ def causes(row: dict[str, Any], now_s: float, language: str) -> list[str]:
 
 def _cause(move: dict[str, Any], now_s: float, language: str) -> str:
     t = words.words(language)
-    figures = t("join").join(
-        f"{t(f'number.{short}') if f'number.{short}' in t else short} {_figure(name, value)}"
-        for name, value in (move.get("numbers") or {}).items()
-        if (short := name.rpartition(".")[2])
-    )
+    said = t("join").join(_figures(move, t))
     why = t("join").join(t(f"reason.{one}") if f"reason.{one}" in t else one for one in move["reasons"])
     if Reason.OPERATOR in move["reasons"] and move.get("note"):
         why = t("why.forced", actor=move.get("actor", ""), reason=move["note"])
     level, held = t(f"level.{move['to_level']}"), duration(t, now_s - move["at"])
-    whole = f"{why}{t('why.figures', figures=figures)}" if figures else why
+    whole = f"{why}{t('why.figures', figures=said)}" if said else why
     return t("why.since", level=level, at=words.moment(move["at"]), held=held, why=whole)
 
 
@@ -134,10 +131,10 @@ def _moved(row: dict[str, Any]) -> str:
     if row["mode"] in FORCED:
         return f"by {row['mode_actor']}: {row['mode_reason']}"
     moved = (row.get("transitions") or [{}])[-1]
-    numbers = moved.get("numbers") or {}
-    figures = ", ".join(f"{name.rpartition('.')[2]} {_figure(name, value)}" for name, value in numbers.items())
-    return ", ".join(map(words.reason, row["reasons"])) + (f" ({figures})" if row["reasons"] and figures else "")
+    said = ", ".join(_figures(moved, words.words()))
+    return ", ".join(map(words.reason, row["reasons"])) + (f" ({said})" if row["reasons"] and said else "")
 
 
-def _figure(name: str, value: float) -> str:
-    return f"{value:.1%}" if "ratio" in name else f"{value:g}"
+def _figures(move: dict[str, Any], t: Words) -> list[str]:
+    told = figures((move.get("numbers") or {}).items(), t, percent="{:.1%}".format, moment=words.moment)
+    return [f"{word} {value}" for word, value in told]

@@ -180,8 +180,8 @@ def _last_words(stream: str) -> dict[str, Any]:
     return {}
 
 
-async def play(*, scale: float, tell: Callable[[str], None]) -> None:
-    """Tell the whole story once. Raises WentOtherwise, StartError."""
+async def play(*, scale: float, tell: Callable[[str], None], stay: bool = False) -> None:
+    """Tell the whole story once; `stay`: then serve on until cancelled. Raises WentOtherwise, StartError."""
     with tempfile.TemporaryDirectory(prefix="pointsman-demo-") as folder:
         async with ScriptedUpstream() as upstream, AsyncExitStack() as stack:
             robots = await stack.enter_async_context(Robots())
@@ -199,6 +199,9 @@ async def play(*, scale: float, tell: Callable[[str], None]) -> None:
                 asking = asyncio.create_task(stage.ask_for_ever(client))
                 try:
                     await _tell_it(stage)
+                    if stay:
+                        stage.say("the story is over; the pages stay open until Ctrl-C")
+                        await asyncio.Event().wait()
                 finally:
                     asking.cancel()
                     stop.set()

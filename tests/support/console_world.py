@@ -138,10 +138,14 @@ def log_call(
     kind, text, onset = rng.choice(LOOPS)
     tries: list[Mapping[str, Any]] = []
     elapsed = rng.randrange(400, 6_000)
+    fallback, first_text_ms = "none", rng.randrange(150, min(900, elapsed))
     if ill:
         bad_ms = rng.randrange(700, 4_000)
         tries.append(_try(first.name, 0, bad_ms, loop_class=kind, held=rng.randrange(20, 250)))
         elapsed += bad_ms
+        fallback = rng.choice(("model", "splice"))
+        if fallback == "model":  # nothing of the first reply was shown
+            first_text_ms += bad_ms + 30
     tries.append(
         _try(second.name, tries[0]["elapsed_ms"] + 30 if tries else 0, elapsed - sum(t["elapsed_ms"] for t in tries))
     )
@@ -154,16 +158,16 @@ def log_call(
             scene=rng.choice(("chat", "cockpit", "copywriting")),
             session=rng.randbytes(8).hex(),
             served_model=second.name,
-            fallback=rng.choice(("model", "splice")) if ill else "none",
+            fallback=fallback,
             status=200,
             code="",
             verdict="clean",
             loop_class="",
             attempts=tuple(tries),
             metrics={"trigram_repeat": 0.04, "char_repeat": 0.02, "context_sim": 0.1, "cycle_count": 1.0},
-            stream=rng.random() < 0.5,
+            stream=ill or rng.random() < 0.5,
             elapsed_ms=elapsed,
-            first_text_ms=rng.randrange(150, 900),
+            first_text_ms=first_text_ms,
             tokens_in=rng.randrange(50, 900),
             tokens_out=rng.randrange(40, 700),
         )

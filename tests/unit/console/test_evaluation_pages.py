@@ -66,7 +66,8 @@ async def test_a_run_shows_how_each_model_did_and_its_answers() -> None:
         text = (await browser.get("/reports/runs/r1")).text
         assert text.index("acme/alpha") < text.index("beta")  # the worst first
         assert "50.0\u00a0%" in text and "0 of 1" in text
-        assert "✕ Stuck" in text and "× 40" in text and "schema: x" in text and "Took too long" in text
+        assert "✕ Stuck" in text and "× 40" in text and "Took too long" in text
+        assert 'off its schema <small class="wrap"> x</small>' in text  # what is wrong with its JSON, in words
         assert "/reports/runs/r1/answer?model=acme%2Falpha&amp;prompt=open-2&amp;round=1" in text.replace(
             "acme/", "acme%2F"
         )

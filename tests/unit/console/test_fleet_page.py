@@ -1,13 +1,19 @@
 """What the fleet page says: quiet when all is well, loud when it is not, and honest about what it does not know."""
 
 import asyncio
+import re
+from dataclasses import replace
 
 from breaker.levels import Level, Mode, Reason
+from breaker.snapshot import Transition
 from breaker.window import Counts, MinuteRow
 from console.feed import Feed
-from console.fleet_now import SPARK_BUCKETS, Bar, in_order, row_of, spark
+from console.fleet_now import LATELY_S, SPARK_BUCKETS, Bar, in_order, row_of, spark
 from console.fleet_ports import Known
+from console.words import load
 from tests.support.console_desk import Browser, World
+
+NAMED = {level: load()["en"](f"level.{level}") for level in Level}
 
 
 def ill(world: World, model: str, *, n: int = 20, k: int = 3) -> None:
@@ -46,7 +52,26 @@ async def test_the_same_is_said_in_chinese() -> None:
     world.stands("alpha", Level.REDUCED, reasons=(Reason.RATIO_30M,))
     text = await page(world, language="zh")
     assert "2 个模型中有 1 个需要处理" in text and "L2 降权" in text
-    assert "30 分钟复读率 20.0\u00a0%，已达到线 15.0\u00a0%" in text
+    assert "30 分钟复读率 20.0\u00a0%，已达 15.0\u00a0% 的线" in text
+
+
+async def test_a_state_that_has_passed_already_is_still_told_among_the_latest_moves() -> None:
+    world = World()
+    steps = (Level.HEALTHY, Level.WARN, Level.REDUCED, Level.OPEN, Level.RECOVERING, Level.REDUCED, Level.HEALTHY)
+    moves = tuple(
+        Transition(
+            model="alpha", epoch=at, at=world.now_s() - 700 + 100 * at, from_level=was, to_level=to, reasons=(why,)
+        )
+        for at, (was, to, why) in enumerate(zip(steps[:-1], steps[1:], list(Reason)[:6], strict=True), 1)
+    )
+    old = replace(moves[0], epoch=0, at=world.now_s() - LATELY_S - 1)
+    world.stands("alpha", Level.HEALTHY, transitions=(old, *moves))
+    text = await page(world)
+    assert "All 2 models are healthy" in text
+    told = text.split('class="lately"')[1].split("</ol>")[0].split("<li>")[1:]
+    levels = [re.findall(r"<b>(.*?)</b>", one) for one in told]
+    assert levels == [[NAMED[move.from_level], NAMED[move.to_level]] for move in reversed(moves)]
+    assert "Latest moves" not in await page(world, "/?text=large")
 
 
 async def test_banners_say_what_is_gone_and_how_old_the_figures_are() -> None:

@@ -33,12 +33,13 @@ class Ring:
 class Jobs:
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
+        self.state = "failed"
 
     def names(self) -> Sequence[str]:
         return ["retention"]
 
     async def jobs(self) -> Sequence[Mapping[str, Any]]:
-        last = {"state": "failed", "started_at": 1_600_000_000.0}
+        last = {"state": self.state, "started_at": 1_600_000_000.0}
         return [
             {
                 "job": "retention",
@@ -50,11 +51,39 @@ class Jobs:
         ]
 
     async def runs(self, name: str, limit: int) -> Sequence[Mapping[str, Any]]:
-        return [{"slot": "s1", "state": "failed", "started_at": 1.0, "ended_at": None, "detail": "<b>disk</b> full"}]
+        return [
+            {"slot": "hand-1.5", "state": self.state, "started_at": 1.0, "ended_at": None, "detail": "<b>disk</b> full"}
+        ]
 
     async def ask(self, name: str, actor: str) -> str:
         self.asked.append((name, actor))
         return "s2"
+
+
+async def test_a_slot_that_was_missed_is_not_told_as_done() -> None:
+    jobs = Jobs()
+    jobs.state = "missed"
+    async with Browser(World(), jobs=jobs) as browser:
+        await browser.login()
+        text = (await browser.get("/jobs?name=retention")).text
+        assert text.count("▲ missed") == 2 and "✓ done" not in text and "by hand" in text
+        for jobs.state, said in (
+            ("asked", "… asked for"),
+            ("known", "· first seen"),
+            ("done", "✓ done"),
+            ("new", "new"),
+        ):
+            assert (await browser.get("/jobs?name=retention")).text.count(f"{said}") >= 2
+
+
+async def test_the_audit_log_is_sought_by_acts_in_the_reader_s_words() -> None:
+    async with Browser(World(), language="zh") as browser:
+        await browser.login()
+        text = (await browser.get("/audit?action=force")).text
+        assert '<option value="force" selected>设置模式</option>' in text and '<option value="">' in text
+        assert (
+            '<option value="gone&lt;" selected>gone&lt;</option>' in (await browser.get("/audit?action=gone%3C")).text
+        )
 
 
 async def test_the_audit_log_tells_who_did_what_and_why() -> None:

@@ -24,7 +24,7 @@ def world_of(level: Level = Level.REDUCED) -> World:
         world.rows["alpha"].append(MinuteRow(model="alpha", scope="endpoint:0", minute=last - at, counts=counts))
     move = Transition(
         model="alpha", epoch=3, at=world.now_s() - 600, from_level=Level.HEALTHY, to_level=level,
-        reasons=(Reason.RATIO_30M,), numbers=(("ratio_30m.ratio", 0.2),),
+        reasons=(Reason.RATIO_30M,), numbers=(("ratio_30m.ratio", 0.2), ("ratio_30m.k", 101.0), ("ratio_30m.n", 505.0), ("ratio_30m.line", 0.15)),
     )  # fmt: skip
     world.stands("alpha", level, reasons=(Reason.RATIO_30M,), transitions=(move,))
     world.replies.append(failed())
@@ -63,6 +63,22 @@ async def test_classes_scenes_endpoints_and_moves_are_tabled() -> None:
     text = await page(world_of())
     for word in ("Phrase loop", "Time-outs", "qa", "Moves", "L2 reduced", "20.0\u00a0%"):
         assert word in text
+
+
+async def test_a_move_s_figures_are_counts_ratios_and_moments_in_words() -> None:
+    world = world_of()
+    by_hand = Transition(
+        model="alpha", epoch=4, at=world.now_s() - 60, from_level=Level.REDUCED, to_level=Level.OPEN, actor="Li",
+        reasons=(Reason.OPERATOR,), numbers=(("until", 1_700_000_000.0),),
+    )  # fmt: skip
+    world.stands("alpha", Level.OPEN, transitions=(*world.kept["alpha"].transitions, by_hand))
+    for language, said, until, by in (
+        ("en", ("ratio 20.0\u00a0%", "bad 101", "of 505", "line 15.0\u00a0%"), "until <time", ">breaker<"),
+        ("zh", ("比率 20.0\u00a0%", "坏 101", "共 505", "线 15.0\u00a0%"), "到期 <time", ">熔断器<"),
+    ):
+        moves = (await page(world, language=language)).split('class="moves')[1].split("</table>")[0]
+        assert all(f'<span class="nowrap">{one}</span>' in moves for one in said)
+        assert until in moves and "2023-11-14 22:13:20" in moves and by in moves and ">Li<" in moves
 
 
 async def test_the_chart_reads_numbers_lines_and_moves() -> None:

@@ -50,7 +50,7 @@ def test_right_after_a_move_it_says_that_counting_began_anew_and_why_it_moved(mo
     assert code == 0
     assert "L2 reduced" in line and "30 s" in line and " 0.0%" not in line
     assert "too few to tell: 1 of the 30 needed since its last move" in line
-    assert "One loop in a burst (k 12, ratio 50.0%)" in line
+    assert "One loop in a burst (bad 12, ratio 50.0%)" in line
 
 
 def test_a_forced_mode_says_its_end_and_who_set_it(monkeypatch: pytest.MonkeyPatch) -> None:
