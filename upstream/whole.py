@@ -5,6 +5,7 @@ Pure: bytes of a body in, the fields of an Attempt out. Raises UpstreamError for
 
 import logging
 from collections.abc import Callable, Generator
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -68,7 +69,13 @@ def _judging_choice(call: Call, choice: Choice, body: bytes, gate: GatePolicy, t
     head, thought, raw = split_inline(said)
     reasoning = text_of(message.reasoning_content) or text_of(message.reasoning) or thought
     finish = choice.finish_reason
-    verdict, errors = yield from _safe_verdict(call, choice, raw, reasoning, timer)
+    tools = has_tools(message)
+    beside = reasoning if raw or tools else ""  # a thought that is all there is decides what the reply amounts to
+    verdict, errors = yield from _safe_verdict(call, choice, raw, "" if beside else reasoning, timer)
+    kept, failed = yield from _kept_of(beside, call, gate, timer)
+    if len(kept) < len(beside):
+        head = head.replace(beside, kept, 1)
+        body = _with_thought(body, beside, kept, head + raw)
     text, recoveries = raw, 0
     if raw and verdict.degenerate and verdict.unit and verdict.loop_class is not LoopClass.RESTATEMENT:
         text, recoveries = cleaned(raw, call, gate)
@@ -76,7 +83,7 @@ def _judging_choice(call: Call, choice: Choice, body: bytes, gate: GatePolicy, t
             body = _with_text(body, head + text)
     if call.strip_logprobs:
         body = without_logprobs(body)
-    verdict, tools = verdict_with_finish(verdict, finish), has_tools(message)
+    verdict = verdict_with_finish(verdict, finish)
     if tools and not verdict.degenerate:
         arguments = ToolArguments(call, gate)
         arguments.feed(message, 0.0)
@@ -98,10 +105,10 @@ def _judging_choice(call: Call, choice: Choice, body: bytes, gate: GatePolicy, t
         "verdict": verdict,
         "fault": fault,
         "recoveries": recoveries,
-        "suppressed_chars": len(raw) - len(text),
-        "detector_errors": errors,
+        "suppressed_chars": len(raw) - len(text) + len(beside) - len(kept),
+        "detector_errors": errors + failed,
         "guarded": call.guarded,
-        "trips": int(verdict.degenerate),
+        "trips": int(verdict.degenerate) + (len(kept) < len(beside)),
     }
 
 
@@ -135,6 +142,24 @@ def _verdict(
     return verdict
 
 
+def _kept_of(
+    thought: str, call: Call, policy: GatePolicy, timer: Timer | None
+) -> Generator[None, None, tuple[str, int]]:
+    """A thought beside a text or tool calls as a stream's gate would leave it, and how often the detector failed at it.
+
+    It is cleaned and counted, and never costs what follows it (DETECTION.md, channels).
+    """
+    if not thought or not call.guarded or not policy.guard_reasoning or policy.mode is GateMode.OFF:
+        return thought, 0
+    try:
+        verdict = yield from scoring(thought, repetition_allowed=call.repetition_allowed, timer=timer)
+        looped = verdict.degenerate and verdict.unit
+        return (cleaned(thought, replace(call, profile=None), policy)[0] if looped else thought), 0
+    except Exception:
+        log.exception("the detector failed on the reasoning of a whole reply")
+        return thought, 1
+
+
 def cleaned(raw: str, call: Call, policy: GatePolicy) -> tuple[str, int]:
     """A whole text without its loops, and how many of them ended by themselves; 0 when the last one ran to the end."""
     gate = StreamGate(
@@ -146,6 +171,21 @@ def cleaned(raw: str, call: Call, policy: GatePolicy) -> tuple[str, int]:
     looping = gate.state is not GateState.PASSING
     gate.finish()
     return gate.cleaned, 0 if looping else gate.counters.recoveries
+
+
+def _with_thought(body: bytes, thought: str, kept: str, content: str) -> bytes:
+    """The reply with `kept` in the place of `thought`, in whichever field it came; `content`: the text with its inline thought."""
+    reply = msgspec.json.decode(body)
+    choice = reply["choices"][0]
+    message = choice.get("message") or {}
+    fields = [name for name in ("reasoning_content", "reasoning") if message.get(name) == thought]
+    message |= dict.fromkeys(fields, kept)
+    if not fields and isinstance(choice.get("text"), str):
+        choice["text"] = content
+    elif not fields:
+        message["content"] = content
+    choice.pop("logprobs", None)
+    return msgspec.json.encode(reply)
 
 
 def _with_text(body: bytes, text: str) -> bytes:

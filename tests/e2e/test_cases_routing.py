@@ -2,13 +2,15 @@
 
 import asyncio
 import socket
+from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from breaker.levels import Level
 from router.errors import AllModelsDown
-from router.topology import WhenDown
+from router.topology import Candidate, Topology, WhenDown
 from tests.support.raw_upstream import Bytes, chunk, message, raw_world, stream, whole
 from tests.support.router_world import CATALOG, events, streamed_text
 from upstream.call import Timeouts
@@ -28,6 +30,30 @@ async def test_every_status_that_is_not_the_callers_fails_over(status: int, stre
         response = await world.ask(stream=streamed)
         assert response.headers["x-pointsman-model"] == "b"
         assert raw.asked == ["a", "b"]
+
+
+@pytest.mark.parametrize("order", ["abc", "cab"])
+async def test_weights_are_obeyed_whatever_their_order_and_again_after_a_cool_down(order: str) -> None:
+    weights = {"a": 0.0, "b": 1.0, "c": 3.0}
+    async with raw_world(dict.fromkeys("abc", GOOD), names=order) as (world, raw):
+        kept = world.deps.topology
+        drawn = tuple(Candidate(model=name, weight=weights[name]) for name in order)
+        world.deps.topology = Topology(
+            models=kept.models, routes={"main": replace(kept.routes["main"], candidates=drawn)}
+        )
+
+        async def served() -> Counter[str]:
+            raw.asked.clear()
+            for _ in range(120):
+                assert (await world.ask()).status_code == 200
+            return Counter(raw.asked)
+
+        before = await served()
+        world.guard.at["c"] = Level.OPEN
+        assert set(await served()) == {"b"}, "the first that is able has the least weight, or none"
+        del world.guard.at["c"]
+        for counted in (before, await served()):
+            assert counted["a"] == 0 and 60 < counted["c"] < 115 and counted["b"] == 120 - counted["c"]
 
 
 async def test_a_model_taken_out_of_service_while_a_request_runs_is_not_picked_by_its_retry() -> None:
@@ -51,6 +77,28 @@ async def test_a_tier_that_fails_as_a_whole_leaves_an_attempt_for_the_lower_tier
             raw.asked.clear()
             assert (await world.ask()).headers["x-pointsman-model"] == "d"
             assert len(set(raw.asked)) == len(raw.asked) == 3
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "stream"])
+async def test_a_request_that_finds_every_model_resting_waits_for_the_first_and_is_answered(streamed: bool) -> None:
+    def rests_once(name: str, rest_s: int) -> Any:
+        def answer(_: dict[str, Any]) -> Bytes:
+            again = raw.asked.count(name) > 1
+            return (
+                (stream(FINE) if streamed else GOOD) if again else replace(failing(429), head=f"retry-after: {rest_s}")
+            )
+
+        return answer
+
+    async with raw_world({"a": rests_once("a", 2), "b": rests_once("b", 300)}, names="ab", deadline_s=60) as (
+        world,
+        raw,
+    ):
+        response = await world.ask(stream=streamed, headers={"x-pointsman-fallback": "none"})
+        assert (response.status_code, response.headers["x-pointsman-model"]) == (200, "a")
+        assert raw.asked == ["a", "b", "a"], (
+            "no failure at once, no phrase, and the one that asked for more is let alone"
+        )
 
 
 async def test_when_every_model_is_out_retry_after_is_the_soonest_return() -> None:
@@ -125,10 +173,12 @@ async def test_every_endpoint_shares_one_account_of_failures(path: str) -> None:
         assert [t["fault"] for t in world.log.calls[0].attempts] == ["server_error"] * 3
 
 
-async def test_a_phrase_is_marked_and_counts_for_no_model() -> None:
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "stream"])
+async def test_a_phrase_is_marked_and_counts_for_no_model(streamed: bool) -> None:
     async with raw_world(dict.fromkeys("abc", failing(500))) as (world, _):
-        response = await world.ask()
-        assert response.json()["choices"][0]["message"]["content"] in CATALOG.languages["en"].scenes["chat"]
+        response = await world.ask(stream=streamed)
+        said = streamed_text(response) if streamed else response.json()["choices"][0]["message"]["content"]
+        assert said in CATALOG.languages["en"].scenes["chat"]
         assert response.headers["x-pointsman-fallback"] == "phrase"
         assert response.headers["x-pointsman-model"] == ""
         assert world.guard.outcomes == ["a:failed", "b:failed", "c:failed"]

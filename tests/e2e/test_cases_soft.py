@@ -13,6 +13,7 @@ FINE = "The tram stops beside the old mill, and a path leads up to the ridge."
 GOOD = {False: whole(message(FINE)), True: stream(FINE)}
 NOTHING = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
 DONE = b"data: [DONE]\n\n"
+MENU = {"Dumplings, 12": "28.00", "Noodles": "9.50", "Tea": "3.00", "Steamed bun": "4.20", "Rice": "2.00"}
 
 EMPTY: dict[str, dict[bool, Bytes]] = {
     "no text": {False: whole(message("")), True: stream("")},
@@ -106,6 +107,49 @@ async def test_a_turn_of_tool_calls_alone_is_no_failure(streamed: bool) -> None:
         assert b"call_1" in response.content
         assert world.guard.outcomes == ["a:good"]
         assert raw.asked == ["a"]
+
+
+@BOTH
+async def test_identical_chunks_in_a_row_are_no_loop_by_themselves(streamed: bool) -> None:
+    rows = "".join(f"{name}{' ' * (40 - len(name))}{price:>6}\n" for name, price in MENU.items())
+    text = f"```\n{rows}```\n"
+    fine = {False: whole(message(text)), True: stream(*text)}  # a blank a chunk, up to forty of them on end
+    async with raw_world({"a": fine[streamed]}) as (world, raw):
+        assert said(await world.ask(stream=streamed), streamed) == text
+        assert world.guard.outcomes == ["a:good"]
+        assert raw.asked == ["a"]
+
+
+@BOTH
+async def test_a_thought_that_loops_is_noticed_and_its_answer_still_comes(streamed: bool) -> None:
+    thought = "Wait, let me check the sum once more before I answer. " * 40
+    parts = [*(chunk({"reasoning_content": thought[i : i + 9]}) for i in range(0, len(thought), 9))]
+    both = {
+        False: whole(message(FINE, reasoning_content=thought)),
+        True: Bytes(parts=[*parts, chunk({"content": FINE}), chunk({}, "stop"), DONE]),
+    }
+    async with raw_world({"a": both[streamed], "b": GOOD[streamed]}) as (world, _):
+        response = await world.ask(stream=streamed)
+        assert said(response, streamed) == FINE
+        assert response.text.count("check the sum once more") <= 4
+        tried = world.log.calls[0].attempts
+        assert [one["model"] for one in tried] == ["a"] and tried[0]["suppressed_chars"] > 1_500, "it is written down"
+
+
+@BOTH
+async def test_a_thought_that_loops_costs_no_tool_call_that_follows_it(streamed: bool) -> None:
+    thought = "Wait, let me check the sum once more before I answer. " * 40
+    thoughts = [chunk({"reasoning_content": thought[i : i + 9]}) for i in range(0, len(thought), 9)]
+    calls = [chunk({"role": "assistant", "content": None, "tool_calls": [{"index": 0, **TOOL}]})]
+    both = {
+        False: whole(message(None, finish="tool_calls", tool_calls=[TOOL], reasoning_content=thought)),
+        True: Bytes(parts=[*thoughts, *calls, chunk({}, "tool_calls"), DONE]),
+    }
+    async with raw_world({"a": both[streamed], "b": GOOD[streamed]}) as (world, raw):
+        response = await world.ask(stream=streamed)
+        assert b"call_1" in response.content and raw.asked == ["a"]
+        assert response.text.count("check the sum once more") <= 4
+        assert world.log.calls[0].attempts[0]["suppressed_chars"] > 1_500
 
 
 async def test_reasoning_that_loops_without_end_is_stopped_and_another_model_answers() -> None:

@@ -174,6 +174,54 @@ async def test_usage_after_the_finish_is_kept_when_the_upstream_stops_without_do
         assert world.log.calls[0].tokens_out == 21
 
 
+async def test_what_was_written_is_kept_when_the_client_leaves_after_the_last_words() -> None:
+    seen = asyncio.Event()
+    usage = {"prompt_tokens": 3, "completion_tokens": 21, "total_tokens": 24}
+    last = chunk(None, usage=usage) + DONE
+    answer = Bytes(parts=[chunk({"content": FINE}), chunk({}, "stop"), last], before_last=seen)
+    async with raw_world({"a": answer}) as (world, raw):
+        client = Client(world, streamed=True)
+        await within(60, lambda: FINE.encode() in client.got)
+        await client.leave()
+        seen.set()
+        await within(60, lambda: world.log.calls)
+        row = world.log.calls[0]
+        assert row.tokens_out > 0, "the vendor bills what it wrote"
+        assert row.served_model == "a" and world.guard.outcomes in (["a:good"], ["a:not_counted"])
+        assert raw.asked == ["a"]
+
+
+@pytest.mark.parametrize(
+    "path, asked",
+    [("/v1/chat/completions", {"messages": [{"role": "user", "content": "x"}]}), ("/v1/completions", {"prompt": "x"})],
+)
+@pytest.mark.parametrize("how", ["refused", "error first", "cut"])
+async def test_every_kind_of_stream_falls_back_alike(path: str, asked: dict[str, Any], how: str) -> None:
+    legacy = path == "/v1/completions"
+
+    def told(text: str, finish: str | None = None) -> bytes:
+        choice = {"index": 0, "text": text, "finish_reason": finish}
+        return (
+            sse({"id": "s", "object": "text_completion", "choices": [choice]})
+            if legacy
+            else chunk({"content": text}, finish)
+        )
+
+    bad = {
+        "refused": whole(BUSY, status=503),
+        "error first": Bytes(parts=[sse(BUSY)]),
+        "cut": Bytes(parts=[told(FINE[:20])], then="reset"),
+    }[how]
+    rest = FINE[20:] if how == "cut" else FINE
+    good = Bytes(parts=[told(rest), told("", "stop"), DONE])
+    async with raw_world({"a": bad, "b": good}) as (world, raw):
+        response = await world.request("POST", path, json={"model": "main", "stream": True, **asked})
+        choices = [c for e in events(response)[:-1] for c in e.get("choices", ())]
+        assert "".join(c["text"] if legacy else c["delta"].get("content") or "" for c in choices) == FINE
+        assert [c["finish_reason"] for c in choices if c.get("finish_reason")] == ["stop"]
+        assert raw.asked == ["a", "b"] and world.guard.outcomes == ["a:failed", "b:good"]
+
+
 async def test_ids_names_and_places_of_tool_calls_pass_as_they_came() -> None:
     deltas: list[dict[str, Any]] = [
         {"index": 1, "id": "call_b", "type": "function", "function": {"name": "second", "arguments": ""}},

@@ -18,12 +18,12 @@ WATCH = """() => {
     [...document.querySelectorAll("article.card")].map(
       (card) => card.querySelector("h2").innerText + " " + card.querySelector(".signal b").innerText),
     [...document.querySelectorAll(".lately li")].reverse().map(
-      (li) => [...li.querySelectorAll(".dim, a, .move")].map((part) => part.innerText)),
+      (li) => [...li.querySelectorAll(".dim, a, .move")].map((part) => part.innerText.trim().split(/\\s+/).join(" "))),
     document.querySelector("h1").innerText);
   new MutationObserver(look).observe(document.body, { subtree: true, childList: true });
   look();
 }"""
-MOVES = """rows => rows.map((row) => row.cells[1].innerText).reverse()"""
+MOVES = """rows => rows.map((row) => row.cells[1].innerText.trim().split(/\\s+/).join(" ")).reverse()"""
 INTERRUPTED = 130
 ALPHA = (
     "Healthy → L1 warn", "→ L2 reduced", "→ L3 open", "L3 open → Recovering", "Recovering → L2 reduced", "→ Healthy",

@@ -26,6 +26,8 @@ class Bytes:
     status: int = 200
     kind: str = "text/event-stream"
     then: str = "end"
+    head: str = ""
+    """One more header line."""
     before_last: asyncio.Event | None = None
     """Waited for before the last part, so that a test can know what was read by then."""
 
@@ -100,6 +102,7 @@ class RawUpstream:
 
     async def _write(self, answer: Bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = f"HTTP/1.1 {answer.status} X\r\ncontent-type: {answer.kind}\r\ntransfer-encoding: chunked\r\n"
+        head += f"{answer.head}\r\n" if answer.head else ""
         writer.write(head.encode() + b"connection: close\r\n\r\n")
         for n, part in enumerate(answer.parts, 1):
             if answer.before_last is not None and n == len(answer.parts):
