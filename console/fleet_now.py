@@ -169,6 +169,11 @@ class FleetNow:
         return [row for row in self.rows if not row.troubled]
 
     @property
+    def idle(self) -> bool:
+        """Whether nothing is asked of any model: then nobody is ill, and nobody is known to be well."""
+        return not self.store_down and not any(row.n or row.per_min or row.hard for row in self.rows)
+
+    @property
     def age_s(self) -> float:
         return self.at - min((row.read_at for row in self.rows), default=self.at)
 

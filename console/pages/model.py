@@ -65,7 +65,8 @@ class ModelPages:
     async def page(self, visit: Visit) -> Response:
         model = visit.asked("name")
         values = await self._now_values(visit, model)
-        minutes = await self._minutes(model)
+        read = await self._minutes(model)
+        minutes = read or ()
         last = last_complete_minute(self._yard.now_s(), self._yard.policy.grace_s)
         failed, sql_fails = await self._failed(model)
         tables: dict[str, Any] = {
@@ -76,9 +77,10 @@ class ModelPages:
             "moves": await self._moves(model, visit.most(MOVES)),
         }
         past = await self._past(model)
+        hours = past or ()
         return visit.page(
             "model.html",
-            sheets=model_sheets(values["row"], past=past, **tables),
+            sheets=model_sheets(values["row"], past=hours, **tables),
             **values,
             **tables,
             found=await self._found(model),
@@ -86,8 +88,10 @@ class ModelPages:
                 move.numbers, visit.words, percent=pct, moment=lambda at: moment(visit.site.clock, at, "full")
             ),
             marked=lambda one: marked(one.excerpt, onset=one.onset),
-            heat_map=heat_map(past, self._yard.now_s(), self._zone) if self._hours else None,
+            heat_map=heat_map(hours, self._yard.now_s(), self._zone) if self._hours else None,
             zone=str(self._zone),
+            unread=read is None,
+            hours_unread=past is None,
             sql_fails=sql_fails,
             modes=[mode.value for mode in Mode],
             forced_minutes=FORCED_MINUTES,
@@ -114,7 +118,7 @@ class ModelPages:
         model = visit.asked("name")
         here, yard = self._yard.snapshot(model), self._yard
         data = series(
-            await self._minutes(model), here, await self._moves(model, MOVES), yard.now_s(), yard.policy.grace_s
+            await self._minutes(model) or (), here, await self._moves(model, MOVES), yard.now_s(), yard.policy.grace_s
         )
         words = visit.words
         labels = {
@@ -128,11 +132,12 @@ class ModelPages:
         }
         return JSONResponse({**data, "lines": lines_of(yard.policy), "labels": labels})
 
-    async def _minutes(self, model: str) -> Sequence[MinuteRow]:
+    async def _minutes(self, model: str) -> Sequence[MinuteRow] | None:
+        """None: they cannot be read, of which nothing follows."""
         last = last_complete_minute(self._yard.now_s(), self._yard.policy.grace_s)
         with contextlib.suppress(StoreUnavailable):
             return await self._yard.minutes(model, last - SHOWN_MIN - 10, last)
-        return ()
+        return None
 
     async def _failed(self, model: str) -> tuple[Sequence[Failed], str]:
         try:
@@ -140,11 +145,13 @@ class ModelPages:
         except StoreUnavailable as error:
             return (), str(error)
 
-    async def _past(self, model: str) -> Sequence[Hour]:
-        if self._hours is not None:
-            with contextlib.suppress(StoreUnavailable):
-                return await self._hours.hours(model, self._yard.now_s() - DAYS_S)
-        return ()
+    async def _past(self, model: str) -> Sequence[Hour] | None:
+        """None: they cannot be read."""
+        if self._hours is None:
+            return ()
+        with contextlib.suppress(StoreUnavailable):
+            return await self._hours.hours(model, self._yard.now_s() - DAYS_S)
+        return None
 
     async def _found(self, model: str) -> Sequence[Mapping[str, Any]]:
         """What the hourly watch found of it, silent changes of the vendor among them."""

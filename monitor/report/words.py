@@ -183,7 +183,7 @@ TEXT: Mapping[Language, Mapping[str, str]] = {
         "confirmed": "复测已确认",
         "newly": "新增复读题 {n} 道",
         "gone": "不再复读 {n} 道",
-        "served_changed": "厂商返回的模型名变了：{before} → {now}",
+        "served_changed": "供应商返回的模型名变了：{before} → {now}",
         "samples": "最典型的坏回复",
         "repeats": "重复 {n} 次",
         "chars": "全文 {n} 字",

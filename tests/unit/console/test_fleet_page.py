@@ -34,6 +34,15 @@ async def test_all_good_is_one_quiet_line() -> None:
     assert "headline calm" in text and "banner" not in text.split("<main")[1] and 'class="card' not in text
 
 
+async def test_a_fleet_that_nobody_asks_is_not_praised() -> None:
+    world = World()
+    assert "No request came in the last 10 minutes" in await page(world)
+    ill(world, "alpha", n=20, k=0)
+    assert "No request came" not in await page(world)
+    world = World(store_gone=True)
+    assert "No request came" not in await page(world)
+
+
 async def test_trouble_comes_first_with_its_reason_and_what_comes_next() -> None:
     world = World()
     ill(world, "alpha", n=20, k=4)

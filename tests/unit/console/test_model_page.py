@@ -9,7 +9,10 @@ from console.fleet_now import Bar
 from console.marked import marked
 from console.model_now import heat_map, kinds, loops, parts, series
 from console.record_ports import Hour
+from console.words import load
 from tests.support.console_desk import Browser, World, failed
+
+NO_LOOPS = load()["en"]("model.no_loops")
 
 
 def world_of(level: Level = Level.REDUCED) -> World:
@@ -122,6 +125,20 @@ async def test_without_sql_and_redis_the_page_still_stands() -> None:
     world.store_gone = world.sql_gone = True
     text = await page(world)
     assert "The database does not answer" in text and "Redis does not answer" in text and "L2 reduced" in text
+    # What cannot be read is not told as nothing: the model is ill.
+    for nothing in ("no_loops", "no_classes", "no_scenes"):
+        assert load()["en"](f"model.{nothing}") not in text
+    assert text.count("the counts of the last two hours cannot be read") == 3
+
+
+async def test_what_only_the_database_knows_is_not_told_as_nothing() -> None:
+    world = world_of()
+    world.replies.clear()
+    world.rows.clear()
+    world.sql_gone = True
+    text = await page(world)
+    assert "The database does not answer" in text and NO_LOOPS not in text
+    assert NO_LOOPS in await page(World())
 
 
 async def test_forcing_is_written_down_with_name_role_and_reason_and_then_done() -> None:
