@@ -27,9 +27,9 @@ MOVES = """rows => rows.map((row) => row.cells[1].innerText.trim().split(/\\s+/)
 INTERRUPTED = 130
 ALPHA = (
     "Healthy → L1 warn", "→ L2 reduced", "→ L3 open", "L3 open → Recovering", "Recovering → L2 reduced", "→ Healthy",
-    "Healthy → L3 open", "L3 open → Recovering", "→ L2 reduced",
+    "→ L3 open", "L3 open → Recovering", "→ L2 reduced",
 )  # fmt: skip
-BETA = ("Healthy → L3 open", "L3 open → Recovering", "→ L2 reduced")
+BETA = ("→ L3 open", "L3 open → Recovering", "→ L2 reduced")
 WELL_AGAIN = "All 2 models are healthy"
 CATCHES_UP_S = 300.0
 """A page may be minutes late on a machine that is busy with other things; what it then shows must be whole."""
