@@ -53,11 +53,14 @@ class Eye:
     def of(self, model: str) -> list[str]:
         return [move for _, name, move in self.moves if name == model]
 
-    async def until(self, holds: Callable[[], bool]) -> None:
-        async with asyncio.timeout(CATCHES_UP_S):
-            while not holds():
-                self._looked.clear()
-                await self._looked.wait()
+    async def until(self, what: str, holds: Callable[[], bool]) -> None:
+        try:
+            async with asyncio.timeout(CATCHES_UP_S):
+                while not holds():
+                    self._looked.clear()
+                    await self._looked.wait()
+        except TimeoutError:
+            pytest.fail(f"not drawn: {what}; drawn: {self.headline}, {self.cards}, {self.moves}")
 
 
 async def demo(*options: str) -> asyncio.subprocess.Process:
@@ -112,9 +115,9 @@ async def test_the_story_is_followed_on_the_pages_as_it_happens(tmp_path: Path) 
                 await beside.goto(f"{base}/model?name={model}")
                 told = await beside.eval_on_selector_all("table.moves tbody tr", MOVES)
                 assert in_order(wanted, told), (told, "".join(said))
-                await eye.until(lambda model=model, told=told: eye.of(model)[: len(told)] == told)  # type: ignore[misc]
+                await eye.until(str(told), lambda model=model, told=told: eye.of(model)[: len(told)] == told)  # type: ignore[misc]
             assert any("alpha L" in card for card in eye.cards), eye.cards
-            await eye.until(lambda: eye.headline == WELL_AGAIN)
+            await eye.until(WELL_AGAIN, lambda: eye.headline == WELL_AGAIN)
             assert (faults.errors, faults.outside) == ([], [])
         process.send_signal(signal.SIGINT)
         assert await process.wait() == INTERRUPTED, "".join(said)
