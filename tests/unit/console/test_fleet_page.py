@@ -61,7 +61,7 @@ async def test_the_same_is_said_in_chinese() -> None:
     world.stands("alpha", Level.REDUCED, reasons=(Reason.RATIO_30M,))
     text = await page(world, language="zh")
     assert "2 个模型中有 1 个需要处理" in text and "L2 降权" in text
-    assert "30 分钟复读率 20.0\u00a0%，已达 15.0\u00a0% 的线" in text
+    assert "30 分钟复读率 20.0\u00a0%，已达 15.0\u00a0% 线" in text
 
 
 async def test_a_state_that_has_passed_already_is_still_told_among_the_latest_moves() -> None:
