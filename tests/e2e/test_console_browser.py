@@ -68,7 +68,7 @@ async def test_a_person_sees_a_model_go_sick_and_deals_with_it(tmp_path: Path) -
                 "sent a test prompt",
                 "vendor incident is over",
             ):
-                await page.wait_for_selector(f"text={word}")
+                await page.wait_for_selector(f"td:has-text('{word}')")
             # One refused login is an answer of 401, which a browser writes into its console.
             errors = [e for e in seen.errors if "401" not in e]
             assert (errors, seen.outside) == ([], [])
