@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import compress, count
 
 from detector.calls import holds_calls
+from detector.counting import may_count
 from detector.lines import Lines
 from detector.text import beyond_ascii
 
@@ -30,9 +31,11 @@ def looping_lines(text: str, bare: str, items: int) -> bool:
     `items`: how many lines the profile asks for, 8 at least.
     """
     calls = holds_calls(text)
-    if text.count("\n") < (_CALLS if calls else _EQUAL_LINES):
-        return False
     lines = text.split("\n")
+    if any(may_count(line, items) for line in lines):
+        return True
+    if len(lines) <= (_CALLS if calls else _EQUAL_LINES):
+        return False
     if calls:
         return _loop(lines, ((at, 0) for at in range(len(lines))), items)
     listed = ((at, lead) for at, lead in _come_again(_letters(bare), items) if _LISTED.search(lines[at]))

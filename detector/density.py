@@ -5,6 +5,10 @@ Out: the rule that holds for the second check in a row; `suspicious` says that t
 Thresholds: DETECTION.md section 1; tuned on the dev corpora and on public answers of strong models (docs/detection.md).
 """
 
+import re
+
+from detector.figures import wordy
+from detector.lines import is_answered
 from detector.metrics import char_repeat, duplicate_share, trigram_repeat
 from detector.profile import Profile
 from detector.recurrence import Recurrence
@@ -24,6 +28,12 @@ _FEW_OF = ((24, 10), (28, 12), (32, 13), (36, 15))  # words, and how many differ
 _FEWEST = max(most for _, most in _FEW_OF) + 1
 _LISTED = -2  # words
 _DRILLED = 6  # whole lines in 300 characters
+_DIGITS = re.compile("[0-9]+")
+_ENDING = 0.12  # how much less of the last words must be said before where a text ends
+_MOVES = 0.24  # figures among the words of short lines: the moves of a puzzle
+_KEYS = 10  # answers in a row
+_CJK_NUMERALS = frozenset("零一二三四五六七八九十百千两")
+_BASES = frozenset("ACGTUN \n")  # genes are made of few letters
 _DATA_OF = (16, 4)  # the same of what stands in quotes
 GOING = 14  # score below which the trigram rule never holds
 PLENTY = 60  # score from which what is said for the third time is enough
@@ -50,15 +60,16 @@ class Density:
         """Judge `buf` up to `end`, which is offset `at` of the text; a rule acts when it still holds one check later."""
         p, words, rule = self.profile, self._words, None
         before, self.suspicious = self.suspicious, False
-        if words.score >= 8 and len(window := words.window()) >= 16 and _wordy(window):
-            rule = self._said_before(window, buf, end)
+        if words.score >= 8 and len(window := words.window()) >= 16 and wordy(window):
+            rule = self._said_before(window, buf, end, final=final)
         if rule is None and p.char_rule and few(words.tokens, slack=1 if before else 0):
             rule = self._vocabulary(words.window(), buf, end)
-        if words.near >= _NEAR and _wordy(words.window()) and self._just_said(buf, end):
+        if words.near >= _NEAR and wordy(words.window()) and self._just_said(buf, end):
             self.suspicious = True
         if rule is None and p.char_rule and (final or at % CHAR_STEP == 0) and end >= 48:
             rule = self._characters(buf, end)
-        if rule is None and _emoji(buf, end, 160 * p.symbols):
+        few_marks = final and _emoji(buf, end, 80 * p.symbols, 8)
+        if rule is None and (few_marks or _emoji(buf, end, 160 * p.symbols, 16)):
             rule = Rule.SYMBOL
         if rule is not None:
             self.suspicious = True
@@ -67,7 +78,7 @@ class Density:
         self.armed = rule if rule is not None or at % CHAR_STEP == 0 or self.armed is not Rule.CHAR else self.armed
         return None
 
-    def _said_before(self, window: list[str], buf: str, end: int) -> Rule | None:
+    def _said_before(self, window: list[str], buf: str, end: int, *, final: bool) -> Rule | None:
         words = self._words
         share = words.share() if len(window) >= 24 else 0.0
         recent = words.share(50)
@@ -90,10 +101,20 @@ class Density:
             and near == "prose"
             and shape(buf[max(0, end - KEEP) : end]) == "prose"
         )
+        # Cut off, or given up, in the midst of a third near copy: nothing healthy comes after it.
+        ending = (
+            final
+            and near == "prose"
+            and share > limit - _ENDING
+            and words.score >= 40 * lax
+            and words.thrice >= 6 * lax
+            and _told(buf[max(0, end - 300) : end])
+            and self._really(buf, end, slack=_ENDING)
+        )
         # Far copies must be word for word: claims of a patent and steps of a proof share long phrases, too.
         if share <= 0.4 and words.verbatim < VERBATIM:
             return None
-        if words.score >= GOING and (again or (dense and self._really(buf, end))):
+        if words.score >= GOING and (again or ending or (dense and self._really(buf, end))):
             return Rule.TRIGRAM
         return None
 
@@ -104,23 +125,25 @@ class Density:
             return False
         return "\n" not in tail or duplicate_share(tokens(plain_lines(tail))[-50:]) > 0.4
 
-    def _really(self, buf: str, end: int) -> bool:
+    def _really(self, buf: str, end: int, slack: float = 0.1) -> bool:
         """Tables, code and verse repeat by trade: there the wider, shape-aware value decides."""
         tail = buf[max(0, end - 4800) : end]
         kind = shape(tail)
         limit = self.profile.trigram_repeat
+        if self._in_turn(tail[-300:]):
+            return False
         if kind == "prose":
             if tail[-720:].count("\n") < 4:
                 return True
             words = tokens(plain_lines(tail[-720:]))[-120:]
-            return duplicate_share(words[-50:]) > limit - 0.05 or duplicate_share(words) > limit - 0.1
+            return duplicate_share(words[-50:]) > limit - 0.05 or duplicate_share(words) > limit - slack
         if kind == "verse" and self._words.verbatim >= _STANZAS and self._words.share() > limit + 0.02:
             return True
         return trigram_repeat(tail, kind) > limit + 0.02
 
     def _vocabulary(self, window: list[str], buf: str, end: int) -> Rule | None:
         """A rotation of few words in no fixed order shows in its vocabulary long before its trigrams fill up."""
-        if not _wordy(window[-48:]):
+        if not wordy(window[-48:]):
             return None
         tail = buf[max(0, end - 300) : end]
         if _coded(tail, 0.02) or shape(buf[max(0, end - 600) : end]) != "prose":
@@ -131,7 +154,11 @@ class Density:
         # The points of a list share their wording: there it takes fewer words still.
         self.suspicious = len(LIST_MARK.findall(tail)) < 2 or few(window, slack=_LISTED)
         few_words = len(window) >= 48 and len(set(window[-48:])) <= self._few
-        return Rule.TRIGRAM if few_words and not _drill(tail) else None
+        return Rule.TRIGRAM if few_words and not (_drill(tail) or self._in_turn(tail)) else None
+
+    def _in_turn(self, tail: str) -> bool:
+        """Whether short lines give answers, or the moves of a puzzle."""
+        return answers(tail) or (tail.count("\n") >= _DRILLED and not wordy(self._words.window(), _MOVES))
 
     def _characters(self, buf: str, end: int) -> Rule | None:
         tail = buf[max(0, end - 120) : end]
@@ -142,8 +169,11 @@ class Density:
         tail = buf[max(0, end - 720) : end]
         if WORD.search(tail[-120:]) is None or shape(tail) != "prose":
             return None
-        letters = sum(map(str.isalpha, tail[-120:]))
-        return Rule.CHAR if letters >= 60 and char_repeat(tail, "prose") > self.profile.char_repeat else None
+        last = tail[-120:]
+        letters = sum(map(str.isalpha, last)) - (0 if last.isascii() else sum(map(_CJK_NUMERALS.__contains__, last)))
+        if letters < 60 or _drill(_DIGITS.sub("", buf[max(0, end - 300) : end])) or _BASES.issuperset(last.upper()):
+            return None
+        return Rule.CHAR if char_repeat(tail, "prose") > self.profile.char_repeat else None
 
 
 def few(words: list[str], slack: int = 0) -> bool:
@@ -160,12 +190,23 @@ def _drill(tail: str) -> bool:
     return len(lines) >= _DRILLED and len(set(lines)) == len(lines)
 
 
+def answers(tail: str) -> bool:
+    """Whether the last lines are a key of answers: each one of those that forms and classifiers give."""
+    lines = tail.split("\n")[1:]
+    return len(lines) >= _DRILLED and all(is_answered(line.strip()) for line in lines[:-1][-_KEYS:])
+
+
 def _coded(tail: str, share: float) -> bool:
     """Whether code's punctuation makes up more than this share: a listing, whatever its lines look like."""
     return sum(map(tail.count, _CODE)) > share * len(tail)
 
 
-def _emoji(buf: str, end: int, size: int) -> bool:
+def _told(tail: str) -> bool:
+    """Whether words tell it all: a log or a listing says numbers and marks as well."""
+    return sum(map(str.isdigit, tail)) * 12 <= len(tail) and not _coded(tail, 0.04)
+
+
+def _emoji(buf: str, end: int, size: int, most: int) -> bool:
     """A flood of few different symbols that is no exact cycle: emoji sequences, mixed marks."""
     if end < size or buf[end - 1].isalnum():
         return False
@@ -175,9 +216,4 @@ def _emoji(buf: str, end: int, size: int) -> bool:
     kinds = set(tail)
     if tail.count("\n") >= 2 and any("\u2500" <= kind <= "\u259f" or "\u2800" < kind <= "\u28ff" for kind in kinds):
         return False  # a picture of dots or boxes
-    return len(kinds) <= 16 and len(kinds & SEPARATORS) * 3 <= len(kinds)
-
-
-def _wordy(window: list[str]) -> bool:
-    """Whether words, not numbers, make up the window: dumps and matrices of numbers repeat by trade."""
-    return sum(map(str.isdigit, window)) * 5 < len(window) * 2
+    return len(kinds) <= most and len(kinds & SEPARATORS) * 3 <= len(kinds)

@@ -8,12 +8,15 @@ import re
 from collections.abc import Callable
 
 from detector.calls import Calls, without_id
+from detector.figures import is_answer
 from detector.finding import Finding
+from detector.text import width
 from detector.verdict import LoopClass, Rule
 
 _LAYOUT = frozenset("|{}[]()<>=;\t\\/")  # lines with these are data, and data counts
-_COUNTED = 240  # characters; ten short lines that count are an example's output
+_COUNTED = 240  # width; ten short lines that count are an example's output
 _BEGUN = 8  # characters of a third line that goes as the two before
+_BULLETS = frozenset("-*+•·#")
 _DIGITS = re.compile(r"\d+")
 _ITEM = re.compile(
     r"[ \t]*(?:[-*+•·#>\"'(\[]*[ \t]*)(?:[\d.:/-]+[ \t]*(?:[.)、:：,，\-]|\Z|(?<=:))[ \t]*)?(?P<body>[^\n]*)"
@@ -38,12 +41,13 @@ class Lines:
             if not stripped:
                 continue
             body, marked = _item(stripped)
-            self._bodies.append(body if marked and "|" not in body and any(map(str.isalpha, body)) else "")
+            listed = marked and "|" not in body and any(map(str.isalpha, body))
+            self._bodies.append(body if listed and not (is_answered(stripped) or _is_row(stripped)) else "")
             plain = _DIGITS.sub("#", stripped)
             counted = _counts(stripped) and plain != stripped
             same = counted and plain == self._plain
             self._numbered = self._numbered + 1 if same else 0
-            self._counted = self._counted + len(stripped) if same else len(stripped)
+            self._counted = self._counted + width(stripped) if same else width(stripped)
             self._plain = plain
             self._calls.take(stripped)
         del self._bodies[:-48]
@@ -144,10 +148,21 @@ def _item(stripped: str) -> tuple[str, bool]:
     return body, match.start("body") > 0 and stripped[0] in "0123456789-*+•·#"
 
 
+def is_answered(stripped: str) -> bool:
+    """Whether a line, without the blanks around it, is an answer under a number or alone: bullets answer nothing."""
+    return stripped[:1] not in _BULLETS and is_answer(_item(stripped)[0])
+
+
+def _is_row(stripped: str) -> bool:
+    """Whether a line is a row of values parted by commas."""
+    return stripped.count(",") - stripped.count(", ") >= 2
+
+
 def _counts(stripped: str) -> bool:
     """Whether a line that counts would be one of words, not of data."""
     digits = sum(map(str.isdigit, stripped))
-    if len(stripped) < 12 or digits * 5 > len(stripped) or "::" in stripped:
+    size = width(stripped)
+    if size < 12 or digits * 5 > size or "::" in stripped or _is_row(stripped):
         return False
     return _LAYOUT.isdisjoint(stripped) and any(map(str.isalpha, stripped))
 

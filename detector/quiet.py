@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from detector.alike import looping_lines
 from detector.density import CHAR_STEP, GOING
+from detector.runs import SHOUT, SHOUTED
 from detector.text import CJK, LIST_MARK, beyond_ascii, blanked, settled, tokens, unquoted, words_of
 from detector.trace import Span, few_words, said_again
 from detector.watch import STEP, Watch
@@ -144,7 +145,7 @@ class Quiet:
         """Where a rule may hold because of this run of marks; `before`: the runs that come before it."""
         text, (begin, end) = self._watch.buf, run
         marks = text[begin:end]
-        if end - begin >= _LONG_RUN or not marks.isascii():
+        if end - begin >= _LONG_RUN or not marks.isascii() or sum(map(marks.count, SHOUTED)) >= SHOUT:
             yield begin, end + STEP
         for low, high in before:
             if end - begin >= _SHORT_RUN and begin - low <= _NEAR_RUN and text[low:high] == marks:

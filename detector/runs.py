@@ -14,10 +14,13 @@ from detector.verdict import Rule
 
 HELD = 256  # most characters a gate holds: what is not certain by then would be shown all the same
 SEPARATORS = frozenset("-=_.*#~+·—–…─━═│┃|┄┈ \t\r\n\u3000\u00a0\u2800")
+SHOUTED, SHOUT = frozenset("!?,;"), 64  # marks that draw nothing, and how many in a row are no emphasis
+_RULED = frozenset("|-: \n")
 _BASES, _GENE = frozenset("ACGTUN"), 400  # genes repeat by nature
 _FRAMES, _CELL = "|+", 120
 _LINE = 1200
 _ROW = 8
+_LONG_BLOCK = 1.2
 _RULE = 248  # of a table's or a section's rule; no longer, so that one hold is enough (HELD)
 _FLOOD = 48  # shortest run of marks that is no decoration, if they are not ASCII
 
@@ -96,8 +99,13 @@ class Runs:
     def _at_the_end(self, unit: str, period: int, run: int, size: int, lettered: bool, *, whole: bool) -> Rule | None:
         """What a text ends in may be shorter: nothing healthy comes after it."""
         p, copies = self.profile, run // period
-        nearly = 2.5 if size >= 200 else 3
-        if run >= nearly * period and size * 5 >= p.block_width * 2 and p.block_copies <= 3:
+        nearly = 2.5 if size >= p.block_width * _LONG_BLOCK else 3
+        lacking = unit[: period - run % period]
+        if (
+            (run >= nearly * period or (copies == 2 and WORD.search(lacking) is None))
+            and size * 5 >= p.block_width * 2
+            and p.block_copies <= 3
+        ):
             return Rule.BLOCK
         strict = p.stuck_words <= 10
         if whole and period > 1 and strict and copies >= p.cycle_count + 2 and size * copies * 4 >= p.cycle_width:
@@ -160,6 +168,10 @@ def symbol_limit(unit: str) -> int:
     """Least length of a run of symbols that is no decoration."""
     if unit.isspace():
         return 1000
+    if SHOUTED.issuperset(unit):
+        return SHOUT
+    if "--" in unit and "\n" in unit and _RULED.issuperset(unit) and "|" in unit:
+        return 2 * SHOUT  # a table has one such row
     if "\n" in unit and ("|" in unit or len(unit) >= _ROW):
         return 1000  # rows of a table, a form to be filled in, a picture
     if set(unit) <= SEPARATORS:

@@ -28,6 +28,7 @@ _NUMBERED = re.compile(r"\n[ \t]{0,40}\d{1,9}[ \t]{0,8}[.)、:：]")  # what LIS
 _OPEN_MARK = re.compile(r"\n[ \t]{0,40}(?:\d{1,9}[ \t]{0,8})?")
 _TYPOGRAPHIC = "‘’“”–—…"
 _ALNUM = string.ascii_letters + string.digits
+_CELL = 200  # characters; what goes on longer without a border stands below the table
 LONGEST_OPEN = 64  # characters that `settled` may leave for later; a longer word is cut
 _CODE_END = re.compile(r"[;{}()\[\],:=\\|>]\s*$")
 # Clauses of a verse that goes on in the next line: two words or more, or CJK, then the mark. Words in capitals are SQL's.
@@ -165,8 +166,11 @@ def _clause(line: str) -> bool:
 def shape(text: str) -> str:
     """`table`, `code`, `verse` (code by its line ends alone) or `prose`, by the last 600 characters."""
     lines = [line for line in text[-600:].splitlines() if line.strip()][-10:]
-    if sum(line.count("|") >= 2 or line.count("\t") >= 2 for line in lines) >= 3:
-        return "table"
+    rows = [at for at, line in enumerate(lines, 1) if line.count("|") >= 2 or line.count("\t") >= 2]
+    if len(rows) >= 3:
+        if "|" in text[-_CELL:] or "\t" in text[-_CELL:]:
+            return "table"
+        lines = lines[rows[-1] :]  # below the table
     if text.count("```") % 2:
         return "code"
     if (kind := _shape_of(lines)) != "prose":

@@ -4,4 +4,4 @@ Raise it with every change that moves verdicts (rules, thresholds, profiles), no
 baseline measured by an older detector would call the new detector's strictness the model's illness.
 """
 
-DETECTOR_VERSION = "3"
+DETECTOR_VERSION = "4"

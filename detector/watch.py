@@ -5,6 +5,9 @@ Pure and bounded: holds a tail of at most KEEP + LONG characters and the last th
 Why these rules: DETECTION.md sections 1 and 4.
 """
 
+import re
+
+from detector.counting import LINE, counted
 from detector.density import Density
 from detector.finding import Finding, class_of, dense_stretch, first_copy, vague_class
 from detector.lines import Lines
@@ -18,6 +21,8 @@ from detector.verdict import LoopClass, Rule
 
 STEP = 32
 FAR_STEP = 128  # characters between two looks for units over SHORT
+_COUNTED, _SUSPECTED = 96, 5  # characters of a line; copies
+_DIGIT = re.compile("[0-9]")
 _BACK = 8000  # characters searched back for where a vague repetition begins
 
 
@@ -141,10 +146,27 @@ class Watch:
             self._line_at = self.base + stop
             self._lines.take(self.buf[begin:stop])
         elif not self._lines.expecting:
-            return None
+            return self._counted(end)
         # What a program prints counts by trade; only items that come round are a loop there.
         counting = self._lines.counting and self.buf.count("```", max(0, end - KEEP), end) % 2 == 0
         self.listed = self._lines.expects(self.buf[max(begin, stop) : end], counting=counting)
         if stop <= begin:
+            return self._counted(end)
+        lines = self._lines.found(self.buf, self.base, end, self.profile.list_items, final=final, counting=counting)
+        return lines or self._counted(end)
+
+    def _counted(self, end: int) -> Finding | None:
+        """One phrase over and over in one line, under numbers that count."""
+        buf, least = self.buf, self.profile.list_items
+        if end - self._line_at + self.base < _COUNTED or not _DIGIT.search(buf, max(0, end - _COUNTED), end):
             return None
-        return self._lines.found(self.buf, self.base, end, self.profile.list_items, final=final, counting=counting)
+        run = counted(buf, end, min(least, _SUSPECTED))
+        if run is None:
+            return None
+        self.listed = True
+        if run.copies < least or end - run.start < LINE:
+            return None
+        return Finding(
+            rule=Rule.ENUMERATION, loop_class=LoopClass.FORMAT_RUNAWAY, unit=buf[run.start : run.second], period=0,
+            start=self.base + run.start, onset=self.base + run.second, seen=self.base + end,
+        )  # fmt: skip

@@ -180,3 +180,11 @@ def test_a_template_with_a_number_and_two_words_new_in_each_copy_is_not_flagged(
         for at, thing in enumerate(things, 1)
     ]
     assert not score("\n".join(copies)).degenerate
+
+
+def test_a_numbered_list_that_draws_on_few_items_in_no_order_is_not_flagged() -> None:
+    chance = random.Random(5)
+    fruits = ["Oranges", "Apples", "Figs", "Pears", "Plums", "Kiwis"]
+    lines = [f"{at}. {chance.choice(fruits)}" for at in range(1, 41)]
+    assert not score("\n".join(lines)).degenerate
+    assert score("\n".join(f"{at}. {fruits[at % 6]}" for at in range(1, 41))).degenerate

@@ -1,0 +1,76 @@
+"""One phrase over and over in one line, told apart by a number that counts on: "1. the same thing, 2. the same thing, ...".
+
+In:  a text and where it ends.
+Out: the stretch that counts so, or None. Values differ by any amount; a loop's counter goes by one, if at all.
+"""
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from itertools import pairwise
+
+from detector.text import width
+
+LINE = 240  # characters, as of lines that count
+_READ = 2000
+_UNIT, _MANY = 12, 24  # width, shorter ones are data; copies from which half of it is enough
+_NUMBER = re.compile(r"[0-9]{1,9}")
+_MOST = 4  # numbers in one copy
+_LAYOUT = frozenset('|{}[]<>=\t\\/"_')
+_STEADY = 0.8  # of the steps; a model miscounts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """Copies that are equal but for their numbers; offsets within the text handed in."""
+
+    start: int
+    second: int
+    copies: int
+
+
+def may_count(line: str, items: int) -> bool:
+    """Whether a whole line may hold such copies at all: cheap, and never wrong when it says no."""
+    if len(line) < LINE or sum(map(line.count, "0123456789")) < items:
+        return False
+    often = Counter(_NUMBER.split(line)[1:-1]).items()
+    return any(times >= items - 2 and any(map(str.isalpha, between)) for between, times in often)
+
+
+def counted(text: str, end: int, least: int) -> Counted | None:
+    """The copies that `text` ends in up to `end`, the last of them begun at least, if they are `least` or more."""
+    low = text.rfind("\n", max(0, end - _READ), end) + 1 or max(0, end - _READ)
+    numbers = list(_NUMBER.finditer(text, low, end))
+    if len(numbers) < least:
+        return None
+    between = [text[a.end() : b.start()] for a, b in pairwise(numbers)]
+    last = text[numbers[-1].end() : end]
+    for size in range(1, _MOST + 1):
+        if len(between) >= size and between[-size].startswith(last):
+            found = _copies(text, numbers, between, size, least)
+            if found is not None:
+                return found
+    return None
+
+
+def _copies(text: str, numbers: list[re.Match[str]], between: list[str], size: int, least: int) -> Counted | None:
+    """The copies of `size` numbers each."""
+    same = 0
+    for at in range(len(between) - 1, size - 1, -1):
+        if between[at] != between[at - size]:
+            break
+        same += 1
+    copies = same // size + 1
+    if copies < least or not _worded("".join(between[-size:]), _UNIT if copies < _MANY else _UNIT // 2):
+        return None
+    first = len(between) - same - size
+    values = [int(number.group()) for number in numbers[first:]]
+    steps = [after - before for before, after in zip(values, values[size:], strict=False)]
+    if sum(-1 <= step <= 1 for step in steps) < _STEADY * len(steps) or not any(steps):
+        return None
+    return Counted(start=numbers[first].start(), second=numbers[first + size].start(), copies=copies)
+
+
+def _worded(unit: str, least: int) -> bool:
+    """Whether a copy is one of words, not of data."""
+    return width(unit) >= least and _LAYOUT.isdisjoint(unit) and sum(map(str.isalpha, unit)) * 5 > len(unit) * 2
