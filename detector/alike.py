@@ -19,10 +19,11 @@ _LOWER = bytes(range(256)).lower()
 _BARE = bytes(code for code in range(128) if not chr(code).isalpha() and code != 10)
 _LISTED = re.compile(r"\d|^[ \t]*[-*+•·#>\"'(\[]")
 _EQUAL_LINES = 5  # known ones that six items of one kind leave, or eight of two
+_COUNTING = 3  # the same of lines that count on: half as many are enough, one after the other
+_THREE = 0b111
 _ROW = 0b1_1111_1111  # known ones in a row that a round of items leaves
 _ROUND = 16  # the longest round of items
 _LEAD = 64  # lines; the rules remember 48
-_CALLS = 3  # lines before the fourth call
 
 
 def looping_lines(text: str, bare: str, items: int) -> bool:
@@ -34,7 +35,7 @@ def looping_lines(text: str, bare: str, items: int) -> bool:
     lines = text.split("\n")
     if any(may_count(line, items) for line in lines):
         return True
-    if len(lines) <= (_CALLS if calls else _EQUAL_LINES):
+    if len(lines) <= _COUNTING:
         return False
     if calls:
         return _loop(lines, ((at, 0) for at in range(len(lines))), items)
@@ -72,15 +73,17 @@ def _come_again(every: list[bytes], items: int) -> Iterator[tuple[int, int]]:
     Of each line its place, and that of the line from which on the rules have to know what was said.
     """
     lines = list(filter(None, every))  # one without letters is no item
-    if len(lines) - len(set(lines)) < _EQUAL_LINES:
+    if len(lines) - len(set(lines)) < _COUNTING:
         return
     last: dict[bytes, int] = {}
     known, places = 0, list(compress(count(), every))
     for at, line in enumerate(lines):
         known = known << 1 & _ROW | (at - last.get(line, -_ROUND - 1) <= _ROUND)
         last[line] = at
-        if known.bit_count() >= _EQUAL_LINES and (
-            known == _ROW or _stay(lines[max(0, at + 1 - items) : at + 1], items)
+        counting = known & _THREE == _THREE and len(set(lines[at - _COUNTING : at + 1])) == 1
+        if counting or (
+            known.bit_count() >= _EQUAL_LINES
+            and (known == _ROW or _stay(lines[max(0, at + 1 - items) : at + 1], items))
         ):
             yield places[at], places[max(0, at - _LEAD)]
 

@@ -73,12 +73,12 @@ def judge(
 def measured(verdict: Verdict, *, compared: bool) -> dict[str, float | None]:
     """The four metrics; None for one that was not worked out. `compared`: a previous reply was given.
 
-    The characters are counted to confirm a finding in the text, the context only where the text itself shows nothing.
+    The context is compared only where the text itself shows nothing.
     """
     metrics, found = verdict.metrics, not TEXT_RULES.isdisjoint(verdict.rules)
     return {
         "trigram_repeat": metrics.trigram_repeat,
-        "char_repeat": metrics.char_repeat if found else None,
+        "char_repeat": metrics.char_repeat,
         "context_sim": metrics.context_sim if compared and not found else None,
         "cycle_count": metrics.cycle_count,
     }

@@ -37,6 +37,11 @@ def may_count(line: str, items: int) -> bool:
     return any(times >= items - 2 and any(map(str.isalpha, between)) for between, times in often)
 
 
+def steady(steps: list[int]) -> bool:
+    """Whether numbers go on by one, if at all, nearly always: a counter, not values."""
+    return any(steps) and sum(-1 <= step <= 1 for step in steps) >= _STEADY * len(steps)
+
+
 def counted(text: str, end: int, least: int) -> Counted | None:
     """The copies that `text` ends in up to `end`, the last of them begun at least, if they are `least` or more."""
     low = text.rfind("\n", max(0, end - _READ), end) + 1 or max(0, end - _READ)
@@ -66,7 +71,7 @@ def _copies(text: str, numbers: list[re.Match[str]], between: list[str], size: i
     first = len(between) - same - size
     values = [int(number.group()) for number in numbers[first:]]
     steps = [after - before for before, after in zip(values, values[size:], strict=False)]
-    if sum(-1 <= step <= 1 for step in steps) < _STEADY * len(steps) or not any(steps):
+    if not steady(steps):
         return None
     return Counted(start=numbers[first].start(), second=numbers[first + size].start(), copies=copies)
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 
 from detector.calls import Calls, without_id
+from detector.counting import steady
 from detector.figures import is_answer
 from detector.finding import Finding
 from detector.text import width
@@ -17,6 +18,7 @@ _LAYOUT = frozenset("|{}[]()<>=;\t\\/")  # lines with these are data, and data c
 _COUNTED = 240  # width; ten short lines that count are an example's output
 _BEGUN = 8  # characters of a third line that goes as the two before
 _BULLETS = frozenset("-*+•·#")
+_LONGEST = 9  # digits of a number that are read
 _DIGITS = re.compile(r"\d+")
 _ITEM = re.compile(
     r"[ \t]*(?:[-*+•·#>\"'(\[]*[ \t]*)(?:[\d.:/-]+[ \t]*(?:[.)、:：,，\-]|\Z|(?<=:))[ \t]*)?(?P<body>[^\n]*)"
@@ -30,7 +32,9 @@ class Lines:
         self._bodies: list[str] = []
         self._plain = ""  # the last line, its numbers as '#'
         self._next: str | None = None  # the item that comes if the items go round
-        self._counted = 0  # characters of these
+        self._line = ""
+        self._counted = 0  # width of these
+        self._steps: list[int] = []  # by how much their numbers went on
         self._calls = Calls()
         self._numbered = 0  # lines in a row that equal the one above but for their numbers
 
@@ -48,7 +52,8 @@ class Lines:
             same = counted and plain == self._plain
             self._numbered = self._numbered + 1 if same else 0
             self._counted = self._counted + width(stripped) if same else width(stripped)
-            self._plain = plain
+            self._steps = self._steps + _steps(self._line, stripped) if same else []
+            self._plain, self._line = plain, stripped
             self._calls.take(stripped)
         del self._bodies[:-48]
         self._next = _coming(self._bodies)
@@ -68,8 +73,10 @@ class Lines:
         return _rotates(self._bodies, items) or (final and _rotates(self._bodies, items - 2))
 
     def counts(self, items: int) -> bool:
-        """Whether `items` lines in a row differ only in their numbers."""
-        return self._numbered >= items - 1 and self._counted >= _COUNTED
+        """Whether `items` lines in a row differ only in their numbers; half as many if these count on by one, if at all."""
+        if self._counted < _COUNTED:
+            return False
+        return self._numbered >= items - 1 or (self._numbered * 2 >= items - 2 and steady(self._steps))
 
     def calls(self, items: int) -> bool:
         """Whether the same tool was called with the same arguments too often: half as often as list items may stay."""
@@ -120,6 +127,12 @@ class Lines:
         start = _round_from(bodies, items)
         onset = next((i for i in range(start + 1, len(bodies)) if bodies[i] in bodies[start:i]), start)
         return "\n".join(bodies[start:onset])[:4096], lines[start][0], lines[onset][0]
+
+
+def _steps(above: str, line: str) -> list[int]:
+    """By how much each number of a line is more than the one above it, which is equal but for its numbers."""
+    pairs = zip(_DIGITS.findall(above), _DIGITS.findall(line), strict=False)
+    return [int(here[-_LONGEST:]) - int(there[-_LONGEST:]) for there, here in pairs]
 
 
 def _back(text: str, last: str, plain: Callable[[str], str]) -> tuple[str, int, int]:

@@ -6,12 +6,14 @@ were measured on: DETECTION.md section 1. The `*_raw` values are for comparison 
 
 import math
 import re
+import string
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from detector.text import CJK, WORD, plain_lines, shape, tokens
+from detector.text import CJK_RUN, WORD, plain_lines, shape, tokens
 
+_DIGITS, _LETTERS = string.digits.encode(), string.ascii_letters.encode()
 _SAME = re.compile(r"([\W_])\1+")
 
 
@@ -51,11 +53,23 @@ def trigram_repeat(text: str, kind: str | None = None) -> float:
     return min(value, _cells(text) if kind == "table" else _window(text, 360, 180))
 
 
+def _kinds(text: str) -> tuple[int, int, int]:
+    """How many characters are CJK, digits, other letters."""
+    if text.isascii():  # the common case, at C speed
+        size, raw = len(text), text.encode()
+        return 0, size - len(raw.translate(None, _DIGITS)), size - len(raw.translate(None, _LETTERS))
+    others = CJK_RUN.sub("", text)
+    cjk = len(text) - len(others)
+    if all(map(str.isalpha, set(text).difference(others))):
+        letters = sum(map(str.isalpha, others))
+    else:  # the block of kana has marks
+        letters = sum(map(str.isalpha, text)) - cjk
+    return cjk, sum(map(str.isdigit, others)), letters
+
+
 def _expected(text: str) -> float:
     """Distinct characters healthy text of this script mix shows in as many characters."""
-    cjk = len(CJK.findall(text))
-    digits = sum(map(str.isdigit, text))
-    letters = sum(map(str.isalpha, text)) - cjk
+    cjk, digits, letters = _kinds(text)
     other = len(text) - cjk - digits - letters
     known = cjk**0.92 if cjk else 0.0
     known += min(letters, 22 * (1 - math.exp(-letters / 28)))
@@ -65,7 +79,9 @@ def _expected(text: str) -> float:
 
 def char_repeat(text: str, kind: str | None = None) -> float:
     """How few different characters the last 120 show against what healthy text shows. 0..1."""
-    tail = _SAME.sub(r"\1", text[-720:])[-120:]
+    tail = text[-120:]
+    if _SAME.search(tail):
+        tail = _SAME.sub(r"\1", text[-720:])[-120:]
     if len(tail) < 48:
         return 0.0
     value = max(0.0, 1 - len(set(tail)) / (0.65 * _expected(tail)))

@@ -96,8 +96,7 @@ def _judging(text: str, rules: Profile, previous: str | None) -> Generator[None,
     found = yield from scanning(watch, text, skip=not rules.stricter)
     if found is not None:
         return verdict_of(found, end_of(found, text), watch, rules, text[max(0, found.seen - 4800) : found.seen])
-    metrics = Metrics(trigram_repeat=watch.metric(), cycle_count=watch.cycles)
-    verdict = Verdict(metrics=metrics, profile=rules.name, thresholds=rules.thresholds)
+    verdict = Verdict(metrics=figures_of(watch), profile=rules.name, thresholds=rules.thresholds)
     return _restatement(verdict, text, previous, rules) if previous else verdict
 
 
@@ -148,6 +147,12 @@ def verdict_of(found: Finding, end: int, watch: Watch | None, profile: Profile, 
         profile=profile.name,
         thresholds=profile.thresholds,
     )
+
+
+def figures_of(watch: Watch) -> Metrics:
+    """The metrics of what is clean, as of its end; what is poor in characters by trade (data, drills) does not pass the line."""
+    poor = min(watch.profile.char_repeat, char_repeat(watch.buf[-720:]))
+    return Metrics(trigram_repeat=watch.metric(), char_repeat=poor, cycle_count=watch.cycles)
 
 
 def end_of(found: Finding, text: str) -> int:

@@ -14,10 +14,10 @@ from detector.finding import Finding
 from detector.outbox import Outbox
 from detector.policy import GateMode, GatePolicy, RuleSet
 from detector.profile import Profile, profile_of
-from detector.score import verdict_of
+from detector.score import figures_of, verdict_of
 from detector.suspicion import Suspicion
 from detector.text import width
-from detector.verdict import CLEAN, GateState, Metrics, Release, Verdict, passing
+from detector.verdict import CLEAN, GateState, Release, Verdict, passing
 from detector.watch import STEP, Watch
 
 GRID = 16  # a suspicion may begin at each of these; verdicts at each STEP = 2 * GRID
@@ -157,7 +157,7 @@ class StreamGate:
         """The verdict, with what it was judged by and what that cost."""
         rules, watch, metrics = self.profile, self._watch, self.verdict.metrics
         if not (self._blind or self.verdict.degenerate) and isinstance(watch, Watch):
-            metrics = Metrics(trigram_repeat=watch.metric(), cycle_count=watch.cycles)  # as of a whole reply
+            metrics = figures_of(watch)  # as of a whole reply
         return replace(
             self.verdict,
             metrics=metrics,

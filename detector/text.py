@@ -19,13 +19,14 @@ _RUN = re.compile(f"[{_CJK}]+|{_WORD}")
 _PLAIN_RUN = re.compile(f"[^\\W_]+|[{_CJK}]")
 _MARK = re.compile(f"[{_MARKS}]")
 _MARK_SET = frozenset(filter(_MARK.match, map(chr, range(0x300, 0x2100))))
-_CJK_RUN = re.compile(f"[{_CJK}]+")
+CJK_RUN = re.compile(f"[{_CJK}]+")
 _INSIDE = re.compile(f"[^\\W_{_CJK}]|[{_MARKS}]")
 WORD = re.compile(r"[^\W_]")
 # Bounded, so that `settled` can tell where one may still be going on.
 LIST_MARK = re.compile(r"\n[ \t]{0,40}(?:[-*+•·#>]+|\d{1,9}[ \t]{0,8}[.)、:：])[ \t]*")
 _NUMBERED = re.compile(r"\n[ \t]{0,40}\d{1,9}[ \t]{0,8}[.)、:：]")  # what LIST_MARK takes for a number
 _OPEN_MARK = re.compile(r"\n[ \t]{0,40}(?:\d{1,9}[ \t]{0,8})?")
+_OPEN_FIRST = re.compile(_OPEN_MARK.pattern.removeprefix(r"\n"))  # the same where a text begins
 _TYPOGRAPHIC = "‘’“”–—…"
 _ALNUM = string.ascii_letters + string.digits
 _CELL = 200  # characters; what goes on longer without a border stands below the table
@@ -70,7 +71,7 @@ def _parted(runs: list[str]) -> list[str]:
     for at in compress(range(len(runs)), map(not_, map(str.isascii, runs))):
         out += runs[read:at]
         read, run = at + 1, runs[at]
-        if _CJK_RUN.fullmatch(run):
+        if CJK_RUN.fullmatch(run):
             out += run
         elif CJK.search(run):
             out += TOKEN.findall(run)
@@ -98,6 +99,8 @@ def settled(text: str, low: int, end: int) -> int:
     line = text.rfind("\n", least, end)
     if line >= 0 and (mark := _OPEN_MARK.match(text, line, end)) and mark.end() == end:
         return line
+    if line < 0 and least == 0 and _OPEN_FIRST.fullmatch(text, 0, end):
+        return 0
     return end if stop == least and end - low >= LONGEST_OPEN else stop
 
 

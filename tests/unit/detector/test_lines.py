@@ -1,5 +1,6 @@
 """Lists that go on by themselves, and when they may be suspected."""
 
+from detector import Rule, score
 from detector.lines import Lines
 
 
@@ -33,3 +34,13 @@ def test_ten_short_lines_that_count_are_an_output_and_ten_long_ones_a_loop() -> 
 
 def test_numbers_and_rules_without_a_word_do_not_count() -> None:
     assert not lines(*(f"{n}. ————————————————————————————————" for n in range(20))).counts(8)
+
+
+def test_four_long_lines_that_count_by_one_are_enough_and_of_values_eight_are_needed() -> None:
+    counter = [f"Section {at}: Use Energy Star-rated LED light bulbs in every room of the house." for at in range(1, 5)]
+    assert score("\n".join(counter)).rules == (Rule.ENUMERATION,)
+    values = [
+        f"Step {at}: {left} divided by 7 is {left // 7}, remainder {left % 7}. Bring down the next digit."
+        for at, left in enumerate((52, 31, 38, 36, 15, 12), 1)
+    ]
+    assert not score("\n".join(values)).degenerate

@@ -2,7 +2,7 @@
 
 import pytest
 
-from detector import char_repeat, context_sim, trigram_repeat
+from detector import StreamGate, char_repeat, context_sim, score, trigram_repeat
 from detector.metrics import char_repeat_raw, context_sim_raw, trigram_repeat_raw
 from detector.text import TOKEN, shape, tokens, width
 
@@ -46,3 +46,23 @@ def test_tables_and_code_are_told_from_prose() -> None:
     assert shape("| a | b |\n" * 4) == "table"
     assert shape("int f() {\n  return 1;\n}\nint g() {\n") == "code"
     assert shape(PROSE) == "prose"
+
+
+def test_a_clean_reply_has_its_characters_counted_the_same_whole_and_streamed() -> None:
+    poor = (
+        "the hat that the man had at the meet had a tear the man ate at the mat and the tan hen met a ram in the heat that "
+        "ham then the ten men met ten more hens at a tent near the mat and then"
+    )
+    counting = "、".join(f"{tens}十{ones}" for tens in "二三四五六七八九" for ones in "一二三四五六七八九")
+    for text in (PROSE, poor, counting, "Fine."):
+        gate = StreamGate()
+        for at in range(0, len(text), 7):
+            gate.feed(text[at : at + 7], 0.0)
+        gate.finish()
+        whole = score(text)
+        assert not whole.degenerate
+        assert gate.verdict.metrics == whole.metrics
+    assert score(poor).metrics.char_repeat == char_repeat(poor) > 0.1
+    assert (
+        char_repeat(glyph) > 0.35 == score(glyph).metrics.char_repeat
+    )  # a picture: it does not count against the line

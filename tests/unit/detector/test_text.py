@@ -1,6 +1,6 @@
 """Tokens do not depend on where a text is cut."""
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from detector.profile import profile_of
@@ -44,6 +44,7 @@ def read(text: str, ends: list[int]) -> list[str]:
 
 @settings(deadline=None)
 @given(TEXTS, st.integers(1, 40))
+@example(text=" 7. ", step=1)
 def test_tokens_read_in_steps_are_those_of_the_whole(text: str, step: int) -> None:
     assert read(text, list(range(step, len(text), step))) == read(text, [])
 
