@@ -188,3 +188,9 @@ def test_a_numbered_list_that_draws_on_few_items_in_no_order_is_not_flagged() ->
     lines = [f"{at}. {chance.choice(fruits)}" for at in range(1, 41)]
     assert not score("\n".join(lines)).degenerate
     assert score("\n".join(f"{at}. {fruits[at % 6]}" for at in range(1, 41))).degenerate
+
+
+def test_an_ode_that_changes_one_word_a_line_is_flagged_unless_it_is_called_verse() -> None:
+    ode = "采采芣苢，薄言采之。采采芣苢，薄言有之。\n采采芣苢，薄言掇之。采采芣苢，薄言捋之。\n采采芣苢，薄言袺之。采采芣苢，薄言襭之。"
+    assert score(ode).degenerate
+    assert not score(ode, profile="verse").degenerate
