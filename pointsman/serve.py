@@ -151,6 +151,8 @@ def _config(door: Door, settings: Settings) -> uvicorn.Config:
         access_log=False,
         log_config=None,
         server_header=False,
+        # Whom a proxy speaks for is asked by the pages alone; for the apps' API it would be worked out at each request.
+        proxy_headers=door.what != CLIENTS,
         backlog=BACKLOG,
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=max(1, round(settings.drain_s)),

@@ -216,7 +216,7 @@ class Journey(Tale):
         deps.metrics.request(self.route.name, status, self.fallback, elapsed_s, self.first_text_s)
         if self.tried:
             waited_s = sum(t.attempt.elapsed_s for t in self.tried)
-            deps.metrics.overhead.labels(self.route.name).observe(max(0.0, elapsed_s - waited_s))
+            deps.metrics.took_beside(self.route.name, max(0.0, elapsed_s - waited_s))
             if self.tried[-1].attempt.fault is Fault.REPETITION:
                 deps.metrics.gate.exhausted.labels(self.route.name).inc()
         handed_over(deps.calls.add_call, call_row(self, status, elapsed_s), deps.metrics)

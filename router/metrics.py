@@ -46,9 +46,11 @@ class RouterMetrics:
         self.in_flight = Gauge("in_flight", "Requests being served", **make)  # type: ignore[arg-type]
         self.level = Gauge("model_severity", "0 healthy, 1 warn, 2 reduced, 3 open or recovering", ("model",), **make)  # type: ignore[arg-type]
         self.phrase_only = Gauge("route_phrase_only", "1 while no model of the route may answer", ("route",), **make)  # type: ignore[arg-type]
-        # The client looks a child up under a lock, by labels it checks anew each time: four times a request.
+        # The client looks a child up under a lock, by labels it checks anew each time: seven times a request.
         self._attempts, self._requests = (lru_cache(4096)(c.labels) for c in (self.attempts, self.requests))
-        self._seconds, self._first_text = (lru_cache(1024)(h.labels) for h in (self.seconds, self.first_text))
+        histograms = (self.seconds, self.first_text, self.overhead)
+        self._seconds, self._first_text, self._overhead = (lru_cache(1024)(h.labels) for h in histograms)
+        self._tokens = lru_cache(4096)(self.tokens.labels)
 
     def attempt(self, model: str, outcome: Outcome, attempt: Attempt, request_id: str = "") -> None:
         """Count one attempt. What was no good reply leaves its request's id behind, as an exemplar."""
@@ -61,7 +63,7 @@ class RouterMetrics:
         """Count what one attempt was billed, and its price where the settings name one."""
         for kind, tokens in (("input", usage.prompt_tokens), ("output", usage.completion_tokens)):
             if tokens > 0:
-                self.tokens.labels(model.name, kind).inc(tokens)
+                self._tokens(model.name, kind).inc(tokens)
         if model.price is not None and (cost := model.price.of(usage.prompt_tokens, usage.completion_tokens)) > 0:
             self.cost.labels(model.name, model.price.currency).inc(cost)
 
@@ -76,6 +78,10 @@ class RouterMetrics:
         self._seconds(route).observe(elapsed_s)
         if first_text_s is not None:
             self._first_text(route).observe(first_text_s)
+
+    def took_beside(self, route: str, seconds: float) -> None:
+        """What a request took beside its attempts."""
+        self._overhead(route).observe(seconds)
 
     def stands(self, model: str, level: Level) -> None:
         self.level.labels(model).set(level.severity)
