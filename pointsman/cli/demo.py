@@ -6,8 +6,11 @@ import typer
 
 from base.clock import SystemClock
 from pointsman.cli.serve import run_to_end
-from pointsman.demo.story import WentOtherwise, play
+from pointsman.demo.story import Interrupted, WentOtherwise, play
 from pointsman.logs import set_up
+
+INTERRUPTED = 130
+"""What a shell makes of Ctrl-C."""
 
 
 def demo(
@@ -23,7 +26,10 @@ def demo(
     except WentOtherwise as error:
         _line(f"✗ the story went otherwise: {error}")
         raise typer.Exit(1) from error
-    _line(f"the story went as told, in {clock.monotonic_s() - began_s:.0f} seconds")
+    except Interrupted:
+        raise typer.Exit(INTERRUPTED) from None
+    if not stay:
+        _line(f"the story went as told, in {clock.monotonic_s() - began_s:.0f} seconds")
 
 
 def _line(words: str) -> None:

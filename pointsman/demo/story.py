@@ -49,6 +49,10 @@ class WentOtherwise(Exception):
     """The story did not go as told."""
 
 
+class Interrupted(Exception):
+    """Somebody ended the story before its end."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Tally:
     """What users got since it was last emptied."""
@@ -181,7 +185,10 @@ def _last_words(stream: str) -> dict[str, Any]:
 
 
 async def play(*, scale: float, tell: Callable[[str], None], stay: bool = False) -> None:
-    """Tell the whole story once; `stay`: then serve on until cancelled. Raises WentOtherwise, StartError."""
+    """Tell the whole story once; `stay`: then serve on until a signal comes.
+
+    Raises WentOtherwise, Interrupted (a signal came before the end), StartError.
+    """
     with tempfile.TemporaryDirectory(prefix="pointsman-demo-") as folder:
         async with ScriptedUpstream() as upstream, AsyncExitStack() as stack:
             robots = await stack.enter_async_context(Robots())
@@ -197,15 +204,21 @@ async def play(*, scale: float, tell: Callable[[str], None], stay: bool = False)
                 )
             async with httpx.AsyncClient(timeout=130.0) as client:
                 asking = asyncio.create_task(stage.ask_for_ever(client))
+                telling = asyncio.create_task(_tell_it(stage))
                 try:
-                    await _tell_it(stage)
+                    # Ctrl-C is the service's own: it drains and ends, and the story ends with it.
+                    await asyncio.wait({telling, serving}, return_when=asyncio.FIRST_COMPLETED)
+                    if not telling.done():
+                        raise Interrupted
+                    telling.result()
                     if stay:
-                        stage.say("the story is over; the pages stay open until Ctrl-C")
-                        await asyncio.Event().wait()
+                        stage.say("the story went as told; the pages stay open until Ctrl-C")
+                        await serving
                 finally:
                     asking.cancel()
+                    telling.cancel()
                     stop.set()
-                    await asyncio.gather(serving, return_exceptions=True)
+                    await asyncio.gather(serving, telling, return_exceptions=True)
 
 
 async def _tell_it(stage: Stage) -> None:

@@ -108,8 +108,8 @@ async def test_the_story_is_followed_on_the_pages_as_it_happens(tmp_path: Path) 
             said += await lines_until(process, "people are told that it is over")
             beside = await page.context.new_page()
             await _is_told_on_the_other_pages(beside, base)
-            said += await lines_until(process, "the story is over")
-            assert "the story is over" in said[-1], "".join(said)
+            said += await lines_until(process, "the story went as told")
+            assert "the pages stay open" in said[-1], "".join(said)
             for model, wanted in (("alpha", ALPHA), ("beta", BETA)):
                 await beside.goto(f"{base}/model?name={model}")
                 told = await beside.eval_on_selector_all("table.moves tbody tr", MOVES)
@@ -118,7 +118,21 @@ async def test_the_story_is_followed_on_the_pages_as_it_happens(tmp_path: Path) 
             assert any("alpha L" in card for card in eye.cards), eye.cards
             assert (faults.errors, faults.outside) == ([], [])
         process.send_signal(signal.SIGINT)
-        assert await process.wait() == INTERRUPTED, "".join(said)
+        assert await process.wait() == 0, "".join(said)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+@pytest.mark.timeout(300)
+async def test_an_interrupt_ends_the_story_at_once_and_leaves_nothing_behind() -> None:
+    process = await demo()
+    try:
+        await lines_until(process, "two models share one route")
+        process.send_signal(signal.SIGINT)
+        rest, _ = await process.communicate()
+        assert process.returncode == INTERRUPTED and b"Traceback" not in rest
     finally:
         if process.returncode is None:
             process.kill()
