@@ -8,7 +8,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from breaker.ports import StoreUnavailable
 from router.ports import CallRow, FailedReply
-from store.sql_calls import SqlCallLog, SqlCalls
+from store.sql_calls import SqlCallLog
+from tests.support.call_log import Written
 
 CALL = CallRow(
     request_id="pm-1", at=1_700_000_000.5, app="car", route="chat", scene="qa", session="s1", served_model="a",
@@ -22,18 +23,18 @@ FAILED = FailedReply(
 
 
 async def test_rows_come_back_as_they_were_added(engine: AsyncEngine) -> None:
-    log, reads = SqlCallLog(engine), SqlCalls(engine)
+    log, reads = SqlCallLog(engine), Written(engine)
     log.add_call(CALL)
     log.add_failed(FAILED)
     await log.flush()
     assert log.waiting == 0
     assert await reads.call("pm-1") == CALL
     assert await reads.call("pm-2") is None
-    assert await reads.failed(request_id="pm-1") == [FAILED]
+    assert await reads.failed() == [FAILED]
 
 
 async def test_a_batch_written_twice_stays_once(engine: AsyncEngine) -> None:
-    log, reads = SqlCallLog(engine), SqlCalls(engine)
+    log, reads = SqlCallLog(engine), Written(engine)
     for _ in range(2):
         log.add_call(CALL)
         await log.flush()
@@ -52,7 +53,7 @@ async def test_rows_wait_while_the_database_is_away_and_arrive_later(engine: Asy
     async with engine.begin() as connection:
         await connection.execute(text('ALTER TABLE away RENAME TO "call"'))
     await log.flush()
-    assert [row.request_id for row in await SqlCalls(engine).calls()] == ["pm-0", "pm-1", "pm-2"]
+    assert [row.request_id for row in await Written(engine).calls()] == ["pm-0", "pm-1", "pm-2"]
 
 
 async def test_one_bad_row_does_not_hold_up_the_others(engine: AsyncEngine) -> None:
@@ -61,23 +62,13 @@ async def test_one_bad_row_does_not_hold_up_the_others(engine: AsyncEngine) -> N
     log.add_call(replace(CALL, request_id="pm-good"))
     await log.flush()
     assert (log.refused, log.waiting) == (1, 0)
-    assert [row.request_id for row in await SqlCalls(engine).calls()] == ["pm-good"]
+    assert [row.request_id for row in await Written(engine).calls()] == ["pm-good"]
 
 
 async def test_strings_that_do_not_fit_are_cut(engine: AsyncEngine) -> None:
     log = SqlCallLog(engine)
     log.add_call(replace(CALL, scene="长" * 500, app="a\x00b\ud800"))
     await log.flush()
-    kept = await SqlCalls(engine).call("pm-1")
+    kept = await Written(engine).call("pm-1")
     assert kept is not None
     assert (kept.scene, kept.app) == ("长" * 128, "ab?")
-
-
-async def test_rows_past_their_time_go(engine: AsyncEngine) -> None:
-    log, reads = SqlCallLog(engine), SqlCalls(engine)
-    log.add_call(CALL)
-    log.add_call(replace(CALL, request_id="pm-2", at=CALL.at + 100))
-    log.add_failed(FAILED)
-    await log.flush()
-    assert await reads.forget(calls_before=CALL.at + 1, failed_before=CALL.at) == 1
-    assert [row.request_id for row in await reads.calls(app="car", model="a")] == ["pm-2"]

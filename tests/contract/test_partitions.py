@@ -9,10 +9,11 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from router.ports import CallRow
-from store.sql_calls import SqlCallLog, SqlCalls
+from store.sql_calls import SqlCallLog
 from store.sql_feedback import SqlFeedbackLog
 from store.sql_retention import SqlRetention
 from store.tables import call
+from tests.support.call_log import Written
 from tests.support.clock import ManualClock
 
 pytestmark = [pytest.mark.postgres, pytest.mark.parametrize("empty_url", ["postgresql"], indirect=True)]
@@ -58,14 +59,14 @@ async def parted(engine: AsyncEngine) -> AsyncEngine:
 async def test_rows_of_before_and_of_now_are_found_and_a_batch_written_twice_is_kept_once(
     parted: AsyncEngine, clock: ManualClock
 ) -> None:
-    calls = SqlCalls(parted)
+    calls = Written(parted)
     found, asked_about = await calls.call("old-1"), await SqlFeedbackLog(parted, clock).answered("old-2")
     assert found is not None and found.request_id == "old-1"
     assert asked_about is not None and asked_about.model == "a"
     new = replace(ROW, request_id="new", at=time.time())
     await write(parted, new)
     await write(parted, new, replace(new, request_id="tomorrow", at=new.at + DAY_S))
-    assert [row.request_id for row in await calls.calls(app="app")] == ["tomorrow", "new", "old-1", "old-2"]
+    assert [row.request_id for row in await calls.calls()] == ["tomorrow", "new", "old-1", "old-2"]
 
 
 async def test_retention_deletes_row_by_row_what_no_partition_took_along(parted: AsyncEngine) -> None:
@@ -80,7 +81,7 @@ async def test_a_row_that_fits_no_partition_is_kept_and_moved_once_its_day_has_o
     assert await asked(parted, "select request_id from call_default") == ["far"]
     await asked(parted, "select call_partitions(30, 10)")
     assert await asked(parted, "select request_id from call_default") == []
-    assert await SqlCalls(parted).call("far") is not None
+    assert await Written(parted).call("far") is not None
 
 
 async def test_days_that_are_over_are_dropped_whole_and_the_days_ahead_are_there(parted: AsyncEngine) -> None:

@@ -18,9 +18,10 @@ from store.migrate import upgrade
 from store.redis_link import RedisLink, connect
 from store.redis_states import RedisLease, RedisProbes, RedisStates
 from store.redis_windows import RedisCounts
-from store.sql_calls import SqlCallLog, SqlCalls
+from store.sql_calls import SqlCallLog
 from store.sql_link import open_engine
 from store.sql_transitions import SqlTransitions
+from tests.support.call_log import Written
 from tests.support.clock import ManualClock
 from tests.support.router_world import Says, World, looped
 from tests.support.valkey import Valkey
@@ -112,7 +113,7 @@ async def test_good_and_bad_replies_are_answered_without_a_store_and_written_dow
     (row,) = (row for row in await RedisCounts(watched, clock).minutes("a", minute, minute) if row.scope == "")
     # Four attempts: the loop's second try on the spare endpoint counts as well.
     assert (row.counts.judged, row.counts.phrase_loop) == (4, 1)
-    assert len(await SqlCalls(sqlite).calls()) == 3
+    assert len(await Written(sqlite).calls()) == 3
 
 
 async def test_a_permit_is_taken_from_memory(guard: Guard, sqlite: AsyncEngine, watched: RedisLink) -> None:
@@ -131,12 +132,12 @@ async def test_a_permit_is_taken_from_memory(guard: Guard, sqlite: AsyncEngine, 
 
 async def test_the_watch_would_see_it(guard: Guard, sqlite: AsyncEngine) -> None:
     await guard.poll()
-    await SqlCalls(sqlite).calls()
+    await Written(sqlite).calls()
     mark = in_request.set(True)
     try:
         with pytest.raises(Asked):
             await guard.poll()
         with pytest.raises(Asked):
-            await SqlCalls(sqlite).calls()
+            await Written(sqlite).calls()
     finally:
         in_request.reset(mark)

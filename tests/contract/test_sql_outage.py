@@ -21,10 +21,11 @@ from router.ports import CallRow
 from store.migrate import upgrade
 from store.spool import Spool
 from store.spooled_transitions import SpooledTransitions
-from store.sql_calls import SqlCallLog, SqlCalls
+from store.sql_calls import SqlCallLog
 from store.sql_link import open_engine
 from store.sql_transitions import SqlTransitions
 from store.tables import incident
+from tests.support.call_log import Written
 from tests.support.postgres import NotHere, Postgres
 
 
@@ -83,7 +84,7 @@ async def failing(log: SqlCallLog) -> None:
 
 
 async def holds(engine: AsyncEngine, calls: int, moves: int) -> None:
-    found = await SqlCalls(engine).calls(limit=1_000)
+    found = await Written(engine).calls()
     assert sorted(row.at for row in found) == [float(number) for number in range(calls)]
     log = SqlTransitions(engine)
     assert [told.epoch for told in reversed(await log.transitions())] == list(range(1, moves + 1))
