@@ -47,6 +47,5 @@ class Reason(StrEnum):
     FORCE_EXPIRED = "force_expired"
     REBUILT = "rebuilt"
     FLAPPING = "flapping"
-    SUSPECT_DETECTOR = "suspect_detector"
     TOO_MANY_OPEN = "too_many_open"
     LAST_MODEL = "last_model"
