@@ -85,6 +85,7 @@ class Service:
     transitions: SqlTransitions
     desk: SqlAlertDesk
     calls: SqlCallLog
+    moves: SpooledTransitions
     evidence: RedisEvidence
     lease: RedisLease
     redis_url: str
@@ -205,6 +206,7 @@ async def _assemble(settings: Settings, stack: AsyncExitStack, given: Clock | No
         transitions=transitions,
         desk=SqlAlertDesk(engine),
         calls=calls,
+        moves=moves,
         evidence=evidence,
         lease=lease,
         redis_url=redis_url,

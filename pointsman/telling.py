@@ -72,6 +72,7 @@ async def start_telling(service: Service) -> Telling:
         dossiers=SqlDossiers(service.engine),
         breaker=service.settings.breaker,
         urgent=urgent.once,
+        unfiled=lambda: service.moves.waits_since,
         counts=service.counts,
     )
     sender = AlertSender(

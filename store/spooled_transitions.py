@@ -27,6 +27,11 @@ class SpooledTransitions:
         self._inner, self._spool = inner, spool
         self._one_at_a_time = asyncio.Lock()
         self.refused = 0
+        self.waits_since: float | None = None
+        """When the oldest move happened that the database has not taken yet, as far as this process knows; None: it took all.
+
+        It may still be read meanwhile: a full disk answers every question and takes nothing.
+        """
 
     @property
     def spooled_bytes(self) -> int:
@@ -37,8 +42,11 @@ class SpooledTransitions:
         async with self._one_at_a_time:
             try:
                 await self._replay()  # in order: alerts follow the newest move
-                return await self._keep(transition)
+                kept = await self._keep(transition)
+                self.waits_since = None
+                return kept
             except StoreUnavailable:
+                self.waits_since = min(self.waits_since or transition.at, transition.at)
                 await self._spill(transition)
                 return True
 
@@ -69,6 +77,7 @@ class SpooledTransitions:
                     if (transition := self._read(record)) is not None:
                         await self._keep(transition)
                 await asyncio.to_thread(self._spool.taken, file)
+            self.waits_since = None
         except OSError as error:
             raise StoreUnavailable(self._disk_said(error)) from error
 

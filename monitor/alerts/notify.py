@@ -29,6 +29,8 @@ LEASE_S = 15.0
 EVERY_S = 1.0
 LEAST_REAL_S = 0.1
 OVERLAP_S = 5.0
+UNFILED_S = 10.0
+"""A lock that is held for a moment is over by then, and the move is told with a number after all."""
 KEPT_MEMBERS = 20
 """Members written out in one letter; the rest are counted."""
 WITHOUT_REPLIES = frozenset({AlertKind.FORBIDDEN, AlertKind.MODEL_CHANGED, AlertKind.NIGHTLY})
@@ -67,35 +69,47 @@ class Notifier:
         dossiers: Dossiers | None = None,
         breaker: BreakerPolicy | None = None,
         urgent: Callable[[float], Awaitable[int]] | None = None,
+        unfiled: Callable[[], float | None] = lambda: None,
         counts: MonitorCounts | None = None,
     ) -> None:
-        """`breaker`: whose windows say which replies led to a move. `urgent(since)` tells what moved after `since` while the store is away."""
+        """`breaker`: whose windows say which replies led to a move. `urgent(since)` tells what moved after `since` while
+        the store is away; `unfiled()`: since when moves wait that the store has not taken, though it may be read."""
         self._book, self._lease, self._owner, self._routing = book, lease, owner, routing
         self._clock, self._policy = clock, policy or AlertPolicy()
         self._windows, self._dossiers = tuple(windows), dossiers
-        self._urgent, self._answered_at = urgent, clock.now_s()
+        self._urgent, self._unfiled, self._answered_at = urgent, unfiled, clock.now_s()
         self._counts, self._breaker = counts or MonitorCounts(), breaker or BreakerPolicy()
         self.filed = 0
 
     async def run(self) -> None:
         while True:
             try:
-                await self.once()
-                self._answered_at = self._clock.now_s()
-            except StoreUnavailable:
-                await self._without_store()
+                await self.round()
             except Exception:
                 # One odd incident must not silence every later one.
                 log.exception("alerts: a round failed")
             # Under compressed time a second may shrink to nothing; the loop must not then eat the processor.
             await self._clock.sleep(max(EVERY_S, self._real(LEAST_REAL_S)))
 
-    async def _without_store(self) -> None:
-        log.warning("alerts wait: the store does not answer")
+    async def round(self) -> None:
+        """What is due, told through the store, or around it while that is away or takes nothing."""
+        try:
+            await self.once()
+        except StoreUnavailable:
+            await self._without_store(self._answered_at)
+            return
+        now_s, waits_since = self._clock.now_s(), self._unfiled()
+        if waits_since is None:
+            self._answered_at = now_s
+        elif now_s - waits_since >= self._real(UNFILED_S):
+            await self._without_store(waits_since)
+
+    async def _without_store(self, since: float) -> None:
+        log.warning("alerts wait: the store does not answer, or takes nothing")
         if self._urgent is not None:
             try:
                 # A little earlier: what moved just before the store fell silent may not have been told either.
-                await self._urgent(self._answered_at - OVERLAP_S)
+                await self._urgent(min(since, self._answered_at) - OVERLAP_S)
             except Exception:
                 log.exception("alerts: the store is away, and so is the other way")
 

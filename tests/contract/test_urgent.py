@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from pathlib import Path
 
 import httpx
 import pytest
+from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from breaker.levels import Level, Reason
@@ -19,10 +21,16 @@ from monitor.alerts.routing import Routing
 from monitor.alerts.templates import Templates
 from monitor.alerts.urgent import Urgent
 from store.memory import MemoryLease
+from store.migrate import upgrade
+from store.spool import Spool
+from store.spooled_transitions import SpooledTransitions
+from store.sql_link import open_engine
 from store.sql_outbox import SqlOutbox
+from store.sql_transitions import SqlTransitions
 from tests.support.clock import ManualClock
 from tests.support.incidents import AT
 from tests.support.robots import Robots
+from tests.support.telling import newsroom
 
 
 def move(epoch: int, to: Level, at: float = AT, *, enforced: bool = True) -> Transition:
@@ -123,6 +131,40 @@ async def test_with_redis_gone_as_well_it_is_told_and_a_dead_robot_is_tried_agai
         robots.dead.clear()
         assert await one.once(AT - 5) == 1
         assert await one.once(AT - 5) == 0
+
+
+async def test_a_model_that_opened_was_told_to_nobody_while_the_database_could_be_read_and_took_nothing(
+    tmp_path: Path, robots: Robots
+) -> None:
+    """A full disk, and a server that became a replica."""
+    url, only_read = f"sqlite:///{tmp_path / 'pm.db'}", [1]
+    await upgrade(url)
+    engine, spool = open_engine(url), Spool(tmp_path / "spool", 0)
+    event.listen(engine.sync_engine, "connect", lambda one, _: one.execute(f"PRAGMA query_only={only_read[0]}"))
+    moves, opened = SpooledTransitions(SqlTransitions(engine), spool), move(1, Level.OPEN)
+    async with newsroom(engine, "wecom") as room, httpx.AsyncClient() as client:
+        aside = urgent(robots, client, MemoryLease(room.clock), [opened])
+        unfiled = lambda: moves.waits_since  # noqa: E731
+        notifier = Notifier(
+            room.notices, MemoryLease(room.clock), "one", Routing(["wecom"]), room.clock,
+            urgent=aside.once, unfiled=unfiled,
+        )  # fmt: skip
+        with pytest.raises(StoreUnavailable):
+            await moves.append(opened)
+        await notifier.round()
+        assert robots.asked == [], "a lock that is held for a moment is waited for"
+        for _ in range(2):
+            room.clock.tick(10)
+            await notifier.round()
+        assert robots.asked == ["wecom", "feishu"]
+        assert "a: L3 open" in robots.texts("wecom")[0]
+        only_read[0] = 0
+        await engine.dispose()
+        assert await moves.append(opened)
+        await notifier.round()
+        assert (unfiled(), notifier.filed) == (None, 1), "with a number, once the database takes it"
+    await engine.dispose()
+    spool.close()
 
 
 async def test_the_notifier_takes_the_other_way_while_its_store_is_away() -> None:
