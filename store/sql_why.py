@@ -13,7 +13,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 FULL = "the disk is full: free some space there"
 FORBIDDEN = "this user may not do that there: grant it the right to read and write"
 READ_ONLY = "it can only be read: name one that can be written"
-LOCKED = "it is locked by another program: end that one's transaction"
+LOCKED = "it is locked by another process: end that one's transaction"
 SILENT = "no answer in time: is it overloaded, or the network in between cut?"
 NO_FILE = "the file cannot be opened: is there such a folder, and may this user write in it?"
 DAMAGED = "the file is no database, or is damaged: put a backup in its place"

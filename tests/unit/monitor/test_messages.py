@@ -128,6 +128,18 @@ def test_the_end_of_a_model_that_was_removed_does_not_say_that_it_is_well(langua
     holds(f"{language}/_removed.over.md", renderer().message(body, language).markdown)
 
 
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_the_end_of_a_night_that_nothing_can_be_held_against_does_not_say_that_the_model_is_well(
+    language: Language,
+) -> None:
+    over = replace(incident(17, ALERTS["nightly"]), resolved_at=AT + 3_900)
+    over = replace(over, facts={**over.facts, "run": "nightly-2026-01-31", "no_baseline": True})
+    body = body_of(Notice(group=Group(key="g"), why=Why.RESOLVED, at=AT + 3_900, over=(over,)))
+    text = renderer().message(body, language).markdown
+    holds(f"{language}/_no_baseline.over.md", text)
+    assert "pointsman baseline pin nightly-2026-01-31" in text and "已恢复" not in text
+
+
 def test_every_kind_has_its_golden_message() -> None:
     assert {one.kind for one in ALERTS.values()} == set(AlertKind)
 
