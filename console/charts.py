@@ -4,6 +4,7 @@ Lines and colours mean what they mean everywhere on the console: the three lines
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from markupsafe import Markup
 
@@ -12,6 +13,8 @@ from console.fleet_now import Bar
 GAUGE_END = 0.40
 """The right edge of a ratio gauge: what lies beyond it is drawn at the edge and said in figures."""
 SPARK_HEIGHT, SPARK_STEP, SPARK_BAR = 28, 5, 4
+KEPT = 512
+"""Drawings of two kilobytes or less, of 200 models in two languages."""
 
 
 def severity(ratio: float | None, lines: Sequence[float]) -> int:
@@ -40,16 +43,18 @@ def _x(ratio: float) -> float:
     return round(ratio / GAUGE_END * 100, 1)
 
 
-def sparkline(bars: Sequence[Bar], lines: Sequence[float], label: str) -> Markup:
-    """One bar for each five minutes; a stub where nothing repeated, a gap where nothing was asked."""
+@lru_cache(maxsize=KEPT)
+def sparkline(bars: tuple[Bar, ...], lines: tuple[float, ...], label: str) -> Markup:
+    """One bar for each five minutes; a stub where nothing repeated, a gap where nothing was asked.
+
+    Kept as drawn: the bars of a fleet change once a minute, and whoever watches it fetches them every other second.
+    """
     paths = ["", "", "", ""]
     for at, bar in enumerate(bars):
-        if bar.ratio is None:
+        if (ratio := bar.ratio) is None:
             continue
-        height = max(1.5, min(bar.ratio, GAUGE_END) / GAUGE_END * SPARK_HEIGHT)
-        paths[severity(bar.ratio, lines)] += (
-            f"M{at * SPARK_STEP} {SPARK_HEIGHT}h{SPARK_BAR}v{-height:.1f}h-{SPARK_BAR}z"
-        )
+        height = max(1.5, min(ratio, GAUGE_END) / GAUGE_END * SPARK_HEIGHT)
+        paths[severity(ratio, lines)] += f"M{at * SPARK_STEP} {SPARK_HEIGHT}h{SPARK_BAR}v{-height:.1f}h-{SPARK_BAR}z"
     drawn = "".join(f'<path class="s{level}" d="{path}"/>' for level, path in enumerate(paths) if path)
     line = round(SPARK_HEIGHT - lines[0] / GAUGE_END * SPARK_HEIGHT, 1)
     width = len(bars) * SPARK_STEP
