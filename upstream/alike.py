@@ -9,9 +9,23 @@ TRIES = 8
 """Events in a row that were not alike, after which nothing is kept any more: some vendors pad each event with noise."""
 
 
-def event_of(chunk: bytes) -> bytes:
-    """The data of the event in a chunk that `Mould.in_chunk` knew."""
-    return chunk[chunk.find(b"\r\n") + 8 : -4]
+def events_in(read: bytes) -> list[bytes]:
+    """The data of each event in a read that `Mould.in_chunks` knew."""
+    found, at = [], 0
+    while at < len(read):
+        end = _end_of_chunk(read, at)
+        found.append(read[read.find(b"\r\n", at) + 8 : end - 4])
+        at = end
+    return found
+
+
+def _end_of_chunk(read: bytes, at: int) -> int:
+    """Where the chunk of HTTP that begins at `at` ends by its own word; 0: it does not say."""
+    line = read.find(b"\r\n", at, at + 8)
+    try:
+        return line + 4 + int(read[at:line], 16) if line > at else 0
+    except ValueError:
+        return 0
 
 
 class Mould:
@@ -36,8 +50,25 @@ class Mould:
             self._tries = TRIES
         return text
 
-    def in_chunk(self, chunk: bytes) -> str:
-        """`text` of an event off the wire: a whole chunk of HTTP that holds this one event; empty for all else."""
+    @property
+    def pressed(self) -> bool:
+        """Whether there is anything to know an event by."""
+        return bool(self._before)
+
+    def in_chunks(self, read: bytes) -> list[str]:
+        """`text` of each event of a read off the wire: whole chunks of HTTP that hold one such event each; empty for all else."""
+        if text := self._in_chunk(read):
+            return [text]
+        texts, at = [], 0
+        while at < len(read):
+            end = _end_of_chunk(read, at)
+            if end <= at or not (text := self._in_chunk(read[at:end])):
+                return []
+            texts.append(text)
+            at = end
+        return texts
+
+    def _in_chunk(self, chunk: bytes) -> str:
         size = len(chunk)
         before = self._before_in_chunk.get(size) or self._chunk_before(size)
         if not before or not chunk.startswith(before) or not chunk.endswith(self._after_in_chunk):

@@ -150,7 +150,7 @@ class Connection(asyncio.Protocol):
         self._head_bytes = 0
         self._framed = False
         self._between_chunks = False
-        """The parser stands where a chunk begins, so that it need not see one that is whole."""
+        """The parser stands where a chunk begins, so that it need not see those that are whole."""
 
     @property
     def closed(self) -> bool:

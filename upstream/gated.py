@@ -132,12 +132,13 @@ class Gated:
         if self.channels.passes(text, now):
             self.ready.append(Piece(data=data, text=text))
             return True
-        self.not_passed(data, text)
+        self.not_passed([data], [text])
         return False
 
-    def not_passed(self, data: bytes, text: str) -> None:
-        """An event of `text` alone that the gate did not pass at once."""
-        self.channels.held.add(Piece(data=data, text=text))
+    def not_passed(self, events: list[bytes], texts: list[str]) -> None:
+        """Events that say nothing but their texts, which the gate was fed at once and did not pass."""
+        for data, text in zip(events, texts, strict=True):
+            self.channels.held.add(Piece(data=data, text=text))
         self.channels.settle()
         self.hand_on()
 

@@ -44,7 +44,8 @@ class Reply(Protocol):
 
         Waking a task costs another turn of the loop, as much as all else that a streamed event needs (measured). A reply
         that is read some other way goes on as before. `straight` is first offered what begins with a chunk of HTTP, frame and
-        all; it answers as `take` does, or with the very same bytes: then it took nothing. It takes whole chunks, never the last.
+        all; it answers as `take` does, or with the very same bytes: then it took nothing. It takes whole chunks, one or
+        several, never the last.
         """
 
     async def aclose(self) -> None: ...

@@ -45,6 +45,11 @@ class SseSplitter:
             whole = whole.removeprefix(b"\xef\xbb\xbf")
         return [found for block in whole.split(b"\n\n") if (found := event_data(block)) is not None]
 
+    @property
+    def between(self) -> bool:
+        """Whether the next byte begins an event."""
+        return self._begun and not (self._rest or self._cr)
+
     def single(self, data: bytes) -> bytes | None:
         """The data of a read that is one whole event in one line, as nearly always; None: nothing was taken, `feed` it."""
         if self._rest or self._cr or not self._begun or not data.startswith(b"data: ") or not data.endswith(b"\n\n"):

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from base.clock import Clock
 from base.faults import Fault
 from detector import GatePolicy
-from upstream.alike import event_of
+from upstream.alike import events_in
 from upstream.attempt import Attempt, Piece
 from upstream.call import Call, Timeouts
 from upstream.errors import CAUGHT, Broken, UpstreamError, mapped, refusal, refusal_under_success
@@ -27,7 +27,7 @@ MAX_ERROR_BYTES = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Straight:
-    """A sink's shortest way: `note` what a chunk says, then `write` it as it came off the wire, frame and all.
+    """A sink's shortest way: `note` what chunks say, then `write` them as they came off the wire, frames and all.
 
     `write` always writes; False: that was the last, the client is behind."""
 
@@ -159,30 +159,32 @@ class ReplyStream:
             self._stumbled = error  # told where the reply is read, as any other
             return b""
         left = self._taken(sink)
-        if left is None and passed:
+        if left is None and gated.mould.pressed and gated.finish_reason is None and self._splitter.between:
             self._straight = sink.straight()
         return left
 
-    def _went_straight(self, chunk: bytes) -> bytes | None:
-        """A read that is one event like the one before it, in few steps: each costs as much as it does warm ten times over.
+    def _went_straight(self, read: bytes) -> bytes | None:
+        """A read of events like the one before them, in few steps: each costs as much as it does warm ten times over.
 
-        An event mostly comes alone, to a process that slept, and finds the processor's caches full of other things.
+        An event mostly comes alone, to a process that slept, and finds the processor's caches full of other things. Several
+        in one read are one text to the gate, which cuts by itself.
         """
         straight = self._straight
-        if straight is None or not (text := self._gated.mould.in_chunk(chunk)):
-            return chunk
+        if straight is None or not (texts := self._gated.mould.in_chunks(read)):
+            return read
         self._limits.quiet_since = now = self._clock.monotonic_s()
+        text = texts[0] if len(texts) == 1 else "".join(texts)
         if not self._gated.channels.passes(text, now):
             self._straight = None
             try:
-                self._gated.not_passed(event_of(chunk), text)
+                self._gated.not_passed(events_in(read), texts)
             except Exception as error:
                 self._stumbled = error
                 return b""
             return self._taken(self._sink)
         straight.note(text)
         try:
-            if not straight.write(chunk):
+            if not straight.write(read):
                 self._straight = None
         except Exception as error:
             self._not_taken = error

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from upstream.alike import TRIES, Mould, event_of
+from upstream.alike import TRIES, Mould, events_in
 from upstream.shapes import decode_event
 
 
@@ -57,10 +57,13 @@ def test_a_chunk_that_holds_one_like_event_is_known_frame_and_all(text: str) -> 
     mould = pressed(event("one"), "one")
     for said in (text, text, "two"):
         whole = chunk(event(said))
-        assert mould.in_chunk(whole) == said and event_of(whole) == event(said)
+        assert mould.in_chunks(whole) == [said] and events_in(whole) == [event(said)]
+    several = [text, "two", "three"]
+    read = b"".join(chunk(event(said)) for said in several)
+    assert mould.in_chunks(read) == several and events_in(read) == [event(said) for said in several]
     mould.press(event("three", model="other"), "three")
-    assert mould.in_chunk(chunk(event(text))) == ""
-    assert mould.in_chunk(chunk(event(text, model="other"))) == text
+    assert mould.in_chunks(chunk(event(text))) == []
+    assert mould.in_chunks(chunk(event(text, model="other"))) == [text]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +75,12 @@ def test_a_chunk_that_holds_one_like_event_is_known_frame_and_all(text: str) -> 
         pytest.param(chunk(event("two"))[1:], id="a size that does not fit"),
         pytest.param(chunk(event("two"))[:-1], id="a byte is missing"),
         pytest.param(chunk(event("two")) + b"0", id="a byte too many"),
-        pytest.param(chunk(event("two")) + chunk(event("two")), id="two of them"),
+        pytest.param(chunk(event("two")) + chunk(event("two"))[:-1], id="one and a part"),
+        pytest.param(chunk(event("two")) + b"0\r\n\r\n", id="one and the end"),
+        pytest.param(chunk(event("two")) + chunk(event("two", model="other")), id="one and another"),
+        pytest.param(b"-5\r\n" + chunk(event("two")), id="a size below nothing"),
+        pytest.param(b"zz\r\n" + chunk(event("two")), id="no size"),
+        pytest.param(b"", id="nothing"),
         pytest.param(chunk(event("two") + b"\n\ndata: " + event("two")), id="two events"),
         pytest.param(chunk(event("two")).replace(b"data: ", b"data:", 1), id="no blank"),
         pytest.param(chunk(event('say "so"')), id="an escape"),
@@ -82,8 +90,8 @@ def test_a_chunk_that_holds_one_like_event_is_known_frame_and_all(text: str) -> 
     ],
 )
 def test_what_is_no_such_chunk_has_to_be_taken_apart(whole: bytes) -> None:
-    assert pressed(event("one"), "one").in_chunk(whole) == ""
-    assert Mould().in_chunk(whole) == ""
+    assert pressed(event("one"), "one").in_chunks(whole) == []
+    assert Mould().in_chunks(whole) == []
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,12 @@ from base.faults import Fault
 from detector import GatePolicy
 from tests.support.clock import ManualClock
 from tests.unit.upstream.test_client import ENDPOINT, STORY, event
-from upstream.alike import event_of
+from upstream.alike import events_in
 from upstream.attempt import Attempt, Piece
 from upstream.call import Call, Timeouts
 from upstream.client import Upstream
 from upstream.peer import Address
+from upstream.shapes import decode_event
 from upstream.stream import Straight
 
 LOOP = [event({"content": "the train is late and "}) for _ in range(60)]
@@ -59,8 +60,10 @@ class Tapped:
     def _left(self, part: bytes) -> bytes | None:
         if self._take is None or self._straight is None:
             return part
-        chunk = b"%x\r\n%b\r\n" % (len(part), part)
-        if self._chunks and (left := self._straight(chunk)) is not chunk:
+        # Each event a chunk of its own, as vendors write them.
+        events = [event + b"\n\n" for event in part.split(b"\n\n")[:-1]] if part.endswith(b"\n\n") else [part]
+        chunks = b"".join(b"%x\r\n%b\r\n" % (len(event), event) for event in events)
+        if self._chunks and (left := self._straight(chunks)) is not chunks:
             return left
         return self._take(part)
 
@@ -104,7 +107,11 @@ class Reader:
 
     def _write(self, chunk: bytes) -> bool:
         self.chunks += 1
-        self.got.append(Piece(data=event_of(chunk), text=self._said))
+        for data in events_in(chunk):
+            text = decode_event(data).choices[0].delta.content  # type: ignore[index,union-attr]
+            self.got.append(Piece(data=data, text=str(text)))
+            self._said = self._said.removeprefix(str(text))
+        assert not self._said
         return self.chunks % self._behind_at != 0
 
     async def read(self, reply: Tapped, gate: GatePolicy | None, *, tap: bool) -> Attempt:
@@ -130,11 +137,15 @@ STREAMS = {
 
 
 @pytest.mark.parametrize("mode", ["splice", "suppress"])
-@pytest.mark.parametrize("size", [0, 7, 1_000], ids=["event by event", "in crumbs", "many at once"])
+@pytest.mark.parametrize(
+    "size", [0, 7, 1_000, -3], ids=["event by event", "in crumbs", "many at once", "three at once"]
+)
 @pytest.mark.parametrize("name", STREAMS)
 async def test_the_same_pieces_and_the_same_end_whichever_way_they_went(name: str, size: int, mode: str) -> None:
     whole = b"".join(STREAMS[name])
-    parts = STREAMS[name] if not size else [whole[at : at + size] for at in range(0, len(whole), size)]
+    parts = STREAMS[name] if not size else [whole[at : at + size] for at in range(0, len(whole), abs(size))]
+    if size < 0:
+        parts = [b"".join(STREAMS[name][at : at - size]) for at in range(0, len(STREAMS[name]), -size)]
     gate = GatePolicy.model_validate({"mode": mode})
     plain, tapped, straight, slow = Reader(), Reader(), Reader(), Reader(behind_at=2)
     expected = await plain.read(Tapped(parts), gate, tap=False)
