@@ -63,6 +63,8 @@ def settings_or_exit(file: Path) -> Settings:
         typer.echo(str(error), err=True)
     except UnicodeDecodeError:
         typer.echo(f"{file}: is not UTF-8 text", err=True)
+    except FileNotFoundError:
+        typer.echo(f"{file.absolute()}: there is no such file; name the configuration to use", err=True)
     except OSError as error:
-        typer.echo(f"{file}: {error.strerror}", err=True)
+        typer.echo(f"{file.absolute()}: {error.strerror}", err=True)
     raise typer.Exit(2)

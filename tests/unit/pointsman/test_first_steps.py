@@ -49,6 +49,16 @@ def test_check_says_fine_though_the_data_dir_cannot_be_used(
     assert "name a folder that this user may write" in told.stderr and "Traceback" not in told.stderr
 
 
+@pytest.mark.parametrize("command", ["check", "serve", "migrate"])
+def test_a_configuration_that_is_not_there_was_told_without_where_it_was_looked_for(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    told = RUN.invoke(app, [command])
+    assert told.exit_code == 2
+    assert told.stderr == f"{tmp_path / 'pointsman.yaml'}: there is no such file; name the configuration to use\n"
+
+
 def test_check_leaves_nothing_behind_where_the_data_dir_is_still_to_be_made(tmp_path: Path) -> None:
     file = settings(tmp_path, data_dir=str(tmp_path / "deep" / "var"))
     told = RUN.invoke(app, ["check", str(file)])
