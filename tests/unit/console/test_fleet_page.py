@@ -50,7 +50,7 @@ async def test_trouble_comes_first_with_its_reason_and_what_comes_next() -> None
     text = await page(world)
     assert "1 of 2 models need a look" in text
     card = text.split('class="card reduced"')[1]
-    assert "Repeats over 30 minutes: 20.0\u00a0%, line ≥ 15.0\u00a0%: reached" in card
+    assert "Repeats over 30 minutes: 20.0\u00a0%, reached its line of 15.0\u00a0%" in card
     assert "Watched for another 20 min" in card and "10 min" in card
     assert text.index('class="card reduced"') < text.index("acme/large")
 

@@ -44,7 +44,7 @@ async def page(world: World, path: str = "/model?name=alpha", language: str = "e
 
 async def test_it_says_why_why_not_and_what_comes_next() -> None:
     text = await page(world_of())
-    assert "Repeats over 30 minutes: 20.0\u00a0%, line ≥ 15.0\u00a0%: reached" in text
+    assert "Repeats over 30 minutes: 20.0\u00a0%, reached its line of 15.0\u00a0%" in text
     assert "Why was it not taken further?" in text
     assert "L3 open: Repeats for 15 minutes on end: 20.0\u00a0%" in text or "L3 open: Repeats for 15 minutes" in text
     assert "Watched for another 20 min" in text
