@@ -33,7 +33,7 @@ def looping_lines(text: str, bare: str, items: int) -> bool:
     """
     calls = holds_calls(text)
     lines = text.split("\n")
-    if any(may_count(line, items) for line in lines):
+    if may_count(lines, items):
         return True
     if len(lines) <= _COUNTING:
         return False

@@ -14,6 +14,7 @@ from detector.text import width
 LINE = 240  # characters, as of lines that count
 _READ = 2000
 _UNIT, _MANY = 12, 24  # width, shorter ones are data; copies from which half of it is enough
+_TEN = b"0123456789"
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _MOST = 4  # numbers in one copy
 _LAYOUT = frozenset('|{}[]<>=\t\\/"_')
@@ -29,9 +30,15 @@ class Counted:
     copies: int
 
 
-def may_count(line: str, items: int) -> bool:
-    """Whether a whole line may hold such copies at all: cheap, and never wrong when it says no."""
-    if len(line) < LINE or sum(map(line.count, "0123456789")) < items:
+def may_count(lines: list[str], items: int) -> bool:
+    """Whether one of these whole lines may hold such copies at all: cheap, and never wrong when it says no."""
+    return any(_often(line, items) for line in lines if len(line) >= LINE)
+
+
+def _often(line: str, items: int) -> bool:
+    """Whether the same stands between the numbers of a line often enough."""
+    raw = line.encode("utf-8", "surrogatepass")
+    if len(raw) - len(raw.translate(None, _TEN)) < items:
         return False
     often = Counter(_NUMBER.split(line)[1:-1]).items()
     return any(times >= items - 2 and any(map(str.isalpha, between)) for between, times in often)

@@ -14,7 +14,8 @@ from itertools import pairwise
 from detector.text import CJK_RUN, WORD, plain_lines, shape, tokens
 
 _DIGITS, _LETTERS = string.digits.encode(), string.ascii_letters.encode()
-_SAME = re.compile(r"([\W_])\1+")
+_VARIED = 0.65 * (22 + 9 + 5)  # different characters of ASCII, as many as `_expected` may ask for
+_SAME = re.compile(r"([\W_])(?=\1)")  # all but the last of a row of one mark
 
 
 def duplicate_share(toks: Sequence[str]) -> float:
@@ -79,9 +80,11 @@ def _expected(text: str) -> float:
 
 def char_repeat(text: str, kind: str | None = None) -> float:
     """How few different characters the last 120 show against what healthy text shows. 0..1."""
-    tail = text[-120:]
-    if _SAME.search(tail):
-        tail = _SAME.sub(r"\1", text[-720:])[-120:]
+    if len(set(text[-120:])) >= _VARIED and text[-720:].isascii():
+        return 0.0  # nearly all English
+    tail = _SAME.sub("", text[-240:])[-120:]
+    if len(tail) < 120:
+        tail = _SAME.sub("", text[-720:])[-120:]
     if len(tail) < 48:
         return 0.0
     value = max(0.0, 1 - len(set(tail)) / (0.65 * _expected(tail)))

@@ -32,7 +32,7 @@ _LEAST_RUN, _BLANKS = " " * 48, re.compile(" {48,}")  # the shortest run of mark
 _MARKS = re.compile(r"[\W_]{48,}")
 _NO_WORD = re.compile(r"[\W\d_]{120,}")
 _LIST_MARKS = 3  # numbers in list marks leave no token
-_SAME = re.compile(r"([\W_])\1+")
+_SAME = re.compile(r"([\W_])(?=\1)")
 _LETTERS = 60  # fewer letters in a window are data, which the char rule leaves alone
 _CLOSE = 3 * STEP  # characters before a stretch from which the engine itself goes on
 
@@ -204,5 +204,5 @@ def _least(text: str, end: int, window: str) -> float:
     That is at most 36 letters, digits and marks, and n**0.92 of n CJK characters. Marks said twice in a row are left
     out there, so that the rule's window reaches further back when there are any.
     """
-    reach = _SAME.sub(r"\1", text[max(0, end - 720) : end])[-120:] if _SAME.search(window) else window
+    reach = _SAME.sub("", text[max(0, end - 720) : end])[-120:] if _SAME.search(window) else window
     return 0.4225 * (math.pow(len(CJK.findall(reach)), 0.92) + 36)

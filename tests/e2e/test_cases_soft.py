@@ -145,7 +145,7 @@ async def test_a_thought_that_loops_costs_no_tool_call_that_follows_it(streamed:
         False: whole(message(None, finish="tool_calls", tool_calls=[TOOL], reasoning_content=thought)),
         True: Bytes(parts=[*thoughts, *calls, chunk({}, "tool_calls"), DONE]),
     }
-    async with raw_world({"a": both[streamed], "b": GOOD[streamed]}) as (world, raw):
+    async with raw_world({"a": both[streamed], "b": GOOD[streamed]}, timeouts=Timeouts(total_s=60.0)) as (world, raw):
         response = await world.ask(stream=streamed)
         assert b"call_1" in response.content and raw.asked == ["a"]
         assert response.text.count("check the sum once more") <= 4

@@ -51,7 +51,7 @@ def test_values_in_a_line_are_healthy(text: str) -> None:
 
 def test_what_may_count_is_never_denied_where_it_does() -> None:
     line = "".join(f"{at}. the same thing again, " for at in range(1, 12))
-    assert may_count(line, 8)
+    assert may_count([line], 8)
     assert counted(line, len(line), 8) is not None
-    assert not may_count("1, 2, 3, " * 60, 8)
+    assert not may_count(["1, 2, 3, " * 60, "short 1"], 8)
     assert counted("no number at all", 16, 8) is None
