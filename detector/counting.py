@@ -12,7 +12,7 @@ from itertools import pairwise
 from detector.text import width
 
 LINE = 240  # characters, as of lines that count
-_READ = 2000
+_READ, _NEAR = 2000, 400
 _UNIT, _MANY = 12, 24  # width, shorter ones are data; copies from which half of it is enough
 _TEN = b"0123456789"
 _NUMBER = re.compile(r"[0-9]{1,9}")
@@ -52,6 +52,8 @@ def steady(steps: list[int]) -> bool:
 def counted(text: str, end: int, least: int) -> Counted | None:
     """The copies that `text` ends in up to `end`, the last of them begun at least, if they are `least` or more."""
     low = text.rfind("\n", max(0, end - _READ), end) + 1 or max(0, end - _READ)
+    if not _again(text, max(low, end - _NEAR), end):
+        return None
     numbers = list(_NUMBER.finditer(text, low, end))
     if len(numbers) < least:
         return None
@@ -63,6 +65,16 @@ def counted(text: str, end: int, least: int) -> Counted | None:
             if found is not None:
                 return found
     return None
+
+
+def _again(text: str, low: int, end: int) -> bool:
+    """Whether what stands between the last numbers stood there before: the cheap look that nearly always says no."""
+    numbers = list(_NUMBER.finditer(text, low, end))
+    between = [text[a.end() : b.start()] for a, b in pairwise(numbers)]
+    sizes = range(1, min(_MOST, len(between) - 2) + 1)
+    return any(
+        between[-2:] == between[-2 - size : -size] and _worded("".join(between[-size:]), _UNIT // 2) for size in sizes
+    )
 
 
 def _copies(text: str, numbers: list[re.Match[str]], between: list[str], size: int, least: int) -> Counted | None:

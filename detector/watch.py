@@ -21,7 +21,7 @@ from detector.verdict import LoopClass, Rule
 
 STEP = 32
 FAR_STEP = 128  # characters between two looks for units over SHORT
-_COUNTED, _SUSPECTED = 96, 5  # characters of a line; copies
+_COUNTED, _SUSPECTED = 96, 5  # characters of a line, and between two looks at it; copies
 _DIGIT = re.compile("[0-9]")
 _BACK = 8000  # characters searched back for where a vague repetition begins
 
@@ -40,6 +40,7 @@ class Watch:
         self.listed = False  # whether a list seems to go on by itself
         self._runs = Runs(profile)
         self._lines = Lines()
+        self._running = False  # whether one line seems to count on
         self.token_at = 0  # absolute offset up to which tokens were read
         self._line_at = 0
 
@@ -82,7 +83,7 @@ class Watch:
         if found is None:
             rule = self.density.look(self.buf, end, at, final=final)
             found = self._vague(rule, end) if rule is not None else None
-            if self.density.suspicious or self.listed:
+            if self.density.suspicious or self.listed or self._running:
                 self.hold_at = at
         return found
 
@@ -146,27 +147,29 @@ class Watch:
             self._line_at = self.base + stop
             self._lines.take(self.buf[begin:stop])
         elif not self._lines.expecting:
-            return self._counted(end)
+            return self._counted(end, final=final)
         # What a program prints counts by trade; only items that come round are a loop there.
         counting = self._lines.counting and self.buf.count("```", max(0, end - KEEP), end) % 2 == 0
         self.listed = self._lines.expects(self.buf[max(begin, stop) : end], counting=counting)
         if stop <= begin:
-            return self._counted(end)
+            return self._counted(end, final=final)
         lines = self._lines.found(self.buf, self.base, end, self.profile.list_items, final=final, counting=counting)
-        return lines or self._counted(end)
+        return lines or self._counted(end, final=final)
 
-    def _counted(self, end: int) -> Finding | None:
+    def _counted(self, end: int, *, final: bool) -> Finding | None:
         """One phrase over and over in one line, under numbers that count."""
-        buf, least = self.buf, self.profile.list_items
-        if end - self._line_at + self.base < _COUNTED or not _DIGIT.search(buf, max(0, end - _COUNTED), end):
+        buf, least, at = self.buf, self.profile.list_items, self.base + end
+        if at - self._line_at < _COUNTED:
+            self._running = False
             return None
-        run = counted(buf, end, min(least, _SUSPECTED))
-        if run is None:
-            return None
-        self.listed = True
-        if run.copies < least or end - run.start < LINE:
+        run = None
+        if final or at % _COUNTED == 0:
+            digits = _DIGIT.search(buf, max(0, end - _COUNTED), end)
+            run = counted(buf, end, min(least, _SUSPECTED)) if digits else None
+            self._running = run is not None
+        if run is None or run.copies < least or end - run.start < LINE:
             return None
         return Finding(
             rule=Rule.ENUMERATION, loop_class=LoopClass.FORMAT_RUNAWAY, unit=buf[run.start : run.second], period=0,
-            start=self.base + run.start, onset=self.base + run.second, seen=self.base + end,
+            start=self.base + run.start, onset=self.base + run.second, seen=at,
         )  # fmt: skip
