@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import os
 import socket
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -51,15 +52,17 @@ class Doors:
 
 
 async def doors_of(
-    service: Service, role: Role = Role.ALL, *, taken: socket.socket | None = None, file: Path | None = None
+    service: Service, role: Role = Role.ALL, *, taken: Sequence[socket.socket] = (), file: Path | None = None
 ) -> Doors:
     """Listen on what `role` needs and start what it runs by the clock. Raises StartError.
 
-    `taken`: the clients' socket, open already; `file`: what a reload reads, None: there is nothing to reload.
+    `taken`: sockets that listen already, the clients' first; `file`: what a reload reads, None: there is nothing to reload.
     """
+    open_already = iter(taken)
     doors, token, operators = [], None, None
     if role is not Role.MONITOR:
-        doors.append(Door(app=service.app, socket=taken or listen(service.settings.address()), what=CLIENTS))
+        sock = next(open_already, None) or listen(service.settings.address())
+        doors.append(Door(app=service.app, socket=sock, what=CLIENTS))
         service.data_door = doors[0].url
         deps, spend = service.deps, RedisSpend(service.link, service.clock, service.boot_id)
         service.background(share_spend(deps.limits, deps.load, spend, service.clock), "limits")
@@ -82,7 +85,8 @@ async def doors_of(
             one = OnePort(service.app, operators, lambda: service.settings.console)
             what = f"{CLIENTS} and, below {service.settings.console.prefix}, {OPERATORS}"
             doors[0] = Door(app=one, socket=doors[0].socket, what=what)
-        doors.append(Door(app=operators, socket=listen(service.settings.address(admin=True)), what=OPERATORS))
+        sock = next(open_already, None) or listen(service.settings.address(admin=True))
+        doors.append(Door(app=operators, socket=sock, what=OPERATORS))
         await operators.start()
     service.background(reloads.follow(), "settings")
     return Doors(service=service, doors=tuple(doors), new_token=token, reloads=reloads)

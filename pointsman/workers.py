@@ -51,8 +51,8 @@ class Worker:
     ready_fd: int
     listen_fd: int | None = None
 
-    def taken_socket(self) -> socket.socket | None:
-        return None if self.listen_fd is None else socket.socket(fileno=self.listen_fd)
+    def taken_sockets(self) -> list[socket.socket]:
+        return [] if self.listen_fd is None else [socket.socket(fileno=self.listen_fd)]
 
     def tell_ready(self, told: str) -> None:
         """`told`: lines for whoever started the service."""

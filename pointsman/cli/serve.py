@@ -81,7 +81,7 @@ async def working(config: Path, settings: Settings, worker: Worker) -> None:
     """One worker of several: what is common was opened by who started it. Raises StartError."""
     settings = settings.model_copy(update={"redis_url": SecretStr(worker.redis_url)})
     async with assembled(settings) as service:
-        doors = await doors_of(service, worker.role, taken=worker.taken_socket(), file=config)
+        doors = await doors_of(service, worker.role, taken=worker.taken_sockets(), file=config)
         if worker.role is Role.ROUTER:
             share_metrics(service, worker)
         worker.tell_ready("" if worker.role is Role.ROUTER else _welcome(doors))

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 
 from pointsman.with_parent import die_with_parent
 
-STARTED_S = 30.0
+STARTED_S = 60.0
 STOPPED_S = 5.0
 
 

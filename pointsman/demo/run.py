@@ -9,7 +9,7 @@ import contextlib
 import json
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -18,11 +18,12 @@ import typer
 from rich.console import Console
 from rich.live import Live
 
-from pointsman.assemble import Service, assembled
+from pointsman.assemble import Service, StartError, assembled
 from pointsman.demo.children import child
 from pointsman.demo.live import table
 from pointsman.demo.small_model import ALIAS, SICK, WELL, SmallModel
 from pointsman.monitoring import Doors, doors_of
+from pointsman.serve import listen
 from pointsman.settings import Settings, parse
 
 SCRIPTED = "pointsman.demo.scripted"
@@ -31,8 +32,11 @@ MAX_TOKENS = 160
 WANTED_PORTS = (8080, 8081)
 
 
-def demo_yaml(scripted: int, real: str | None) -> str:
-    """The demo's pointsman.yaml, as JSON (which is YAML). `scripted` is a port, `real` the small model's base URL."""
+def demo_yaml(scripted: int, real: str | None, ports: Sequence[int]) -> str:
+    """The demo's pointsman.yaml, as JSON (which is YAML).
+
+    `scripted` is a port, `real` the small model's base URL, `ports` those of clients and operators.
+    """
 
     def model(url: str, name: str, extra: Mapping[str, Any] = MappingProxyType({})) -> dict[str, object]:
         return {"vendor": "demo", "endpoints": [{"base_url": url, "model": name, "extra_body": dict(extra)}]}
@@ -50,20 +54,17 @@ def demo_yaml(scripted: int, real: str | None) -> str:
         routes["calm"] = {"candidates": [{"model": "small-calm"}, spare], "deadline_s": 90}
     else:
         routes["demo"] = {"candidates": scripted_route}
-    listen, admin = (f"127.0.0.1:{_free(port)}" for port in WANTED_PORTS)
-    whole = {"listen": listen, "admin_listen": admin, "data_dir": "var/demo", "drain_s": 2}
+    clients, operators = (f"127.0.0.1:{port}" for port in ports)
+    whole = {"listen": clients, "admin_listen": operators, "data_dir": "var/demo", "drain_s": 2}
     return json.dumps({**whole, "models": models, "routes": routes})
 
 
-def _free(port: int) -> int:
-    """`port`, or 0 when somebody listens there already."""
-    with socket.socket() as sock:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            sock.bind(("127.0.0.1", port))
-        except OSError:
-            return 0
-    return port
+def _listening(wanted: int) -> socket.socket:
+    """On port `wanted`, or on any that is free when somebody else has it. Raises StartError."""
+    try:
+        return listen(("127.0.0.1", wanted))
+    except StartError:
+        return listen(("127.0.0.1", 0))
 
 
 async def run_demo(*, live: bool) -> None:
@@ -72,10 +73,12 @@ async def run_demo(*, live: bool) -> None:
         typer.echo("starting the demo's models and the service, some seconds …")
         scripted = await stack.enter_async_context(child(SCRIPTED, "--port", "0"))
         real = await _real_model(stack)
-        settings = parse(demo_yaml(scripted, real), os.environ)
+        sockets = [stack.enter_context(_listening(port)) for port in WANTED_PORTS]
+        ports = [sock.getsockname()[1] for sock in sockets]
+        settings = parse(demo_yaml(scripted, real, ports), os.environ)
         service = await stack.enter_async_context(assembled(settings))
-        doors = await doors_of(service)
-        for note in _moved(doors):
+        doors = await doors_of(service, taken=sockets)
+        for note in _moved(ports):
             typer.echo(note)
         typer.echo(_welcome(doors, settings, real is not None))
         if live:
@@ -92,12 +95,11 @@ async def _real_model(stack: contextlib.AsyncExitStack) -> str | None:
     return model.base_url
 
 
-def _moved(doors: Doors) -> list[str]:
+def _moved(ports: Sequence[int]) -> list[str]:
     """One line for each wanted port that somebody else has."""
-    taken = [door.socket.getsockname()[1] for door in doors.doors]
     return [
         f"port {wanted} is taken by another program; using {got} instead"
-        for wanted, got in zip(WANTED_PORTS, taken, strict=True)
+        for wanted, got in zip(WANTED_PORTS, ports, strict=True)
         if got != wanted
     ]
 

@@ -66,7 +66,9 @@ async def test_it_answers_and_leaves_no_process_behind(tmp_path: Path, number: i
 
 async def _url(process: asyncio.subprocess.Process) -> str:
     assert process.stdout is not None
+    said = ""
     while line := (await process.stdout.readline()).decode():
         if line.startswith("clients:"):
             return line.split()[1]
-    raise AssertionError("it ended before it listened")
+        said += line
+    raise AssertionError(f"it ended before it listened: {said}")
