@@ -9,7 +9,7 @@ import unicodedata
 
 UNSEEN = frozenset({"Cc", "Cs", "Zl", "Zp"})
 """Unicode's categories of control characters, lone surrogates, line and paragraph separators."""
-TURNS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")
+TURNS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")
 """Marks of direction, and the mark of byte order; joiners within emoji and scripts are none of these."""
 IN_PROSE = frozenset("\n\r\t")
 

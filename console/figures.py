@@ -27,4 +27,4 @@ def figures(
         elif name in RATIOS or (name == "line" and rule in RATIO_RULES):
             yield word, percent(value)
         else:
-            yield word, f"{value:.0f}" if value == int(value) else f"{value:.3g}"
+            yield word, f"{value:.0f}" if float(value).is_integer() else f"{value:.3g}"

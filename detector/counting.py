@@ -13,7 +13,8 @@ from detector.text import width
 
 LINE = 240  # characters, as of lines that count
 _READ, _NEAR = 2000, 400
-_UNIT, _MANY = 12, 24  # width, shorter ones are data; copies from which half of it is enough
+_UNIT, _MANY = 12, 48  # width of the letters, fewer name data (Figure 7, part-07.zip); copies from which less is enough
+_SHORT = 6  # width of these, marks and all
 _TEN = b"0123456789"
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _MOST = 4  # numbers in one copy
@@ -73,7 +74,7 @@ def _again(text: str, low: int, end: int) -> bool:
     between = [text[a.end() : b.start()] for a, b in pairwise(numbers)]
     sizes = range(1, min(_MOST, len(between) - 2) + 1)
     return any(
-        between[-2:] == between[-2 - size : -size] and _worded("".join(between[-size:]), _UNIT // 2) for size in sizes
+        between[-2:] == between[-2 - size : -size] and _worded("".join(between[-size:]), many=True) for size in sizes
     )
 
 
@@ -85,7 +86,7 @@ def _copies(text: str, numbers: list[re.Match[str]], between: list[str], size: i
             break
         same += 1
     copies = same // size + 1
-    if copies < least or not _worded("".join(between[-size:]), _UNIT if copies < _MANY else _UNIT // 2):
+    if copies < least or not _worded("".join(between[-size:]), many=copies >= _MANY):
         return None
     first = len(between) - same - size
     values = [int(number.group()) for number in numbers[first:]]
@@ -95,6 +96,8 @@ def _copies(text: str, numbers: list[re.Match[str]], between: list[str], size: i
     return Counted(start=numbers[first].start(), second=numbers[first + size].start(), copies=copies)
 
 
-def _worded(unit: str, least: int) -> bool:
+def _worded(unit: str, *, many: bool) -> bool:
     """Whether a copy is one of words, not of data."""
-    return width(unit) >= least and _LAYOUT.isdisjoint(unit) and sum(map(str.isalpha, unit)) * 5 > len(unit) * 2
+    letters = "".join(filter(str.isalpha, unit))
+    long = width(unit) >= _SHORT if many else width(letters) >= _UNIT
+    return long and _LAYOUT.isdisjoint(unit) and len(letters) * 5 > len(unit) * 2

@@ -7,7 +7,7 @@ Thresholds: DETECTION.md section 1; tuned on the dev corpora and on public answe
 
 import re
 
-from detector.figures import wordy
+from detector.figures import is_answer, wordy
 from detector.lines import is_answered
 from detector.metrics import char_repeat, duplicate_share, trigram_repeat
 from detector.profile import Profile
@@ -29,6 +29,7 @@ _FEWEST = max(most for _, most in _FEW_OF) + 1
 _LISTED = -2  # words
 _DRILLED = 6  # whole lines in 300 characters
 _DIGITS = re.compile("[0-9]+")
+_ENTRY, _LABEL = re.compile("[\n;；]"), re.compile("[:：]")
 _ENDING = 0.12  # how much less of the last words must be said before where a text ends
 _MOVES = 0.24  # figures among the words of short lines: the moves of a puzzle
 _KEYS = 10  # answers in a row
@@ -173,7 +174,9 @@ class Density:
         letters = sum(map(str.isalpha, last)) - (0 if last.isascii() else sum(map(_CJK_NUMERALS.__contains__, last)))
         if letters < 60 or _drill(_DIGITS.sub("", buf[max(0, end - 300) : end])) or _BASES.issuperset(last.upper()):
             return None
-        return Rule.CHAR if char_repeat(tail, "prose") > self.profile.char_repeat else None
+        if char_repeat(tail, "prose") <= self.profile.char_repeat or answers(buf[max(0, end - 300) : end]):
+            return None
+        return Rule.CHAR
 
 
 def few(words: list[str], slack: int = 0) -> bool:
@@ -191,9 +194,14 @@ def _drill(tail: str) -> bool:
 
 
 def answers(tail: str) -> bool:
-    """Whether the last lines are a key of answers: each one of those that forms and classifiers give."""
-    lines = tail.split("\n")[1:]
-    return len(lines) >= _DRILLED and all(is_answered(line.strip()) for line in lines[:-1][-_KEYS:])
+    """Whether the last lines are a key of answers: each one of those that forms and classifiers give, maybe after what it answers."""
+    lines = _ENTRY.split(tail)[1:]
+    return len(lines) >= _DRILLED and all(map(_answered, lines[:-1][-_KEYS:]))
+
+
+def _answered(line: str) -> bool:
+    said = _LABEL.split(line)[-1].strip()
+    return is_answered(line.strip()) or is_answer(said.casefold())
 
 
 def _coded(tail: str, share: float) -> bool:

@@ -22,6 +22,8 @@ _GIVEN = (
     "yes no true false none null n/a na ok okay pass fail passed failed correct incorrect right wrong agree disagree neutral "
     "positive negative mixed spam ham high medium low on off open closed done todo pending active inactive present absent "
     "oui non vrai faux sí si ja nein да нет はい いいえ 예 아니오 "
+    "verdadero falso correcto incorrecto vero sim não verdadeiro richtig falsch wahr unwahr верно неверно правда ложь "
+    "positif négatif positivo negativo positiv negativ "
     "是 否 对 错 正确 错误 正面 负面 中性 积极 消极 有 无 是的 不是 通过 未通过 同意 不同意 合格 不合格"
 )
 _ANSWERS = frozenset(_GIVEN.split())

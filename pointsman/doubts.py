@@ -66,7 +66,7 @@ def _samples(settings: Settings) -> Iterator[Told]:
     window_s = breaker.low_traffic_age_min * 60
     if every_s * breaker.low_traffic_requests > window_s:
         what = (
-            f"a probe every {every_s:g} s makes {window_s / every_s:.0f} in the {breaker.low_traffic_age_min} minutes that "
+            f"a probe every {every_s:g} s makes {window_s // every_s:.0f} in the {breaker.low_traffic_age_min} minutes that "
             f"breaker.low_traffic_age_min looks back, and {breaker.low_traffic_requests} are needed: a model without "
             f"traffic stays unknown; at most {window_s / breaker.low_traffic_requests:g} s would do"
         )

@@ -22,8 +22,8 @@ log = logging.getLogger(__name__)
 
 PROBES_KEPT_S = 600.0
 """Put off by whoever leases, settles or gives back; so long after the last of them nobody is at it any more, and what is
-known of it must not stand in the way of a fleet that lost its documents and counts epochs from the beginning."""
-"""Longer than any recovery, which ends after 10 min without a verdict (BREAKER.md, Coming back)."""
+known of it must not stand in the way of a fleet that lost its documents and counts epochs from the beginning. A recovery
+ends after 10 min without a verdict (BREAKER.md, Coming back)."""
 EVIDENCE_KEPT_S = 172_800.0
 """Twice the longest validity, 24 h (BREAKER.md, Set and clear)."""
 

@@ -7,6 +7,8 @@ that is sure: the bytes hold no escape, so each quoted stretch is one string as 
 
 TRIES = 8
 """Events in a row that were not alike, after which nothing is kept any more: some vendors pad each event with noise."""
+SIZES = 1024
+"""Of chunks, for which the beginning is kept; a peer that makes each read another size costs no more than these."""
 
 
 def events_in(read: bytes) -> list[bytes]:
@@ -101,8 +103,11 @@ class Mould:
             held = size - digits - 4
             if held >> 4 * digits == 0:
                 break
-        if not self._before or held < self._least + 8:
+        # No chunk has a size just past a power of 16: one digit more is one byte more of frame.
+        if not self._before or held < self._least + 8 or len(b"%x" % held) != digits:
             return b""
+        if len(self._before_in_chunk) >= SIZES:
+            self._before_in_chunk.clear()
         before = self._before_in_chunk[size] = b"%x\r\ndata: %b" % (held, self._before)
         return before
 

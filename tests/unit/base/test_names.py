@@ -24,6 +24,7 @@ def test_names_in_any_script_stay_as_they_are(name: str) -> None:
         pytest.param("sh\x85op", "U+0085", id="next line"),
         pytest.param("sh\u2028op", "U+2028", id="line separator"),
         pytest.param("\u202epohs", "U+202E", id="written backwards"),
+        pytest.param("\u061cshop", "U+061C", id="the Arabic mark of direction"),
         pytest.param("sh\ud800op", "U+D800", id="half of a pair"),
     ],
 )

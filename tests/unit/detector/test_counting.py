@@ -43,6 +43,9 @@ def test_a_stream_of_it_is_held_and_stopped_early() -> None:
         " ".join(f"{n} times 7 is {7 * n}." for n in range(1, 30)),
         ", ".join(map(str, range(1, 200))),
         "".join(f'"key{n}": "the same value", ' for n in range(1, 20)),
+        "The relevant ones are " + ", ".join(f"Figure {n}" for n in range(1, 30)) + ".",
+        "Download " + ", ".join(f"chapter-{n:02d}.pdf" for n in range(1, 30)) + ".",
+        ", ".join(f"{n} sheep" for n in range(1, 31)) + ".",
     ],
 )
 def test_values_in_a_line_are_healthy(text: str) -> None:

@@ -38,6 +38,13 @@ HEALTHY = {
     "a key of true and false": _key("True", "False"),
     "labels of a classifier": _key("positive", "negative", "neutral"),
     "labels in Chinese": _key("正面", "负面", "中性"),
+    "a key in Spanish": _key("Verdadero", "Falso"),
+    "a key in German": _key("richtig", "falsch"),
+    "a key in Russian": _key("верно", "неверно"),
+    "labels in Chinese, each after its text": "\n".join(
+        f"评论{at}：{_CHANCE.choice(('正面', '负面', '中性'))}" for at in range(1, 41)
+    ),
+    "the same in one line": "；".join(f"评论{at}：{_CHANCE.choice(('正面', '负面', '中性'))}" for at in range(1, 41)),
     "three disks moved": "\n".join(_moves(3, "A", "C", "B")),
     "four disks moved": "\n".join(_moves(4, "A", "C", "B")),
     "a chess board": "r n b q k b n r\np p p p p p p p\n" + ". . . . . . . .\n" * 4 + "P P P P P P P P\nR N B Q K B N R",

@@ -98,6 +98,12 @@ def test_a_loop_in_the_midst_that_ends_between_two_checks_may_be_missed() -> Non
     )
 
 
+def test_names_that_count_on_in_a_line_are_flagged_from_48_on_and_sentences_of_data_from_eight() -> None:
+    assert not score(", ".join(f"Figure {at}" for at in range(1, 40))).degenerate
+    assert score(", ".join(f"Figure {at}" for at in range(1, 90))).degenerate
+    assert score(", ".join(f"guest {at} sits at table {(at + 3) // 4}" for at in range(1, 31))).degenerate
+
+
 def test_numbers_that_count_on_by_themselves_are_not_flagged() -> None:
     assert not score("\n".join(f'{at} to {at + 49}: "{at} to {at + 49}"' for at in range(1, 15))).degenerate
 

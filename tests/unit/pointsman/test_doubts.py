@@ -29,6 +29,7 @@ def written(folder: Path, route: dict[str, Any], more: dict[str, Any]) -> Path:
         pytest.param({"timeouts": {"total_s": 200}}, {}, "routes.r.timeouts.total_s: 200 is never reached: the route's deadline_s of 120", id="deadline before the whole"),
         pytest.param({"timeouts": {"first_text_s": 60}, "deadline_s": 60}, {}, "first_text_s: 60 is not below the route's deadline_s of 60: a silent model", id="silence for the whole time"),
         pytest.param({}, {"monitor": {"sample_probe_every_s": 600}}, "monitor.sample_probe_every_s: a probe every 600 s makes 12 in the 120 minutes", id="probes slower than their window"),
+        pytest.param({}, {"monitor": {"sample_probe_every_s": 243}}, "a probe every 243 s makes 29 in the 120 minutes that breaker.low_traffic_age_min looks back, and 30 are needed", id="one probe too few"),
         pytest.param({}, {"router": {"max_switches": 4}}, "router.max_switches: 4 is never reached: max_attempts of 4", id="more switches than attempts"),
         pytest.param({}, {"retention": {"failed_days": 90}}, "retention.failed_days: 90 days are longer than calls_days of 30", id="excerpts longer than requests"),
     ],

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from upstream.alike import TRIES, Mould, events_in
+from upstream.alike import SIZES, TRIES, Mould, events_in
 from upstream.shapes import decode_event
 
 
@@ -114,3 +114,21 @@ def test_a_vendor_that_pads_each_event_with_noise_is_not_tried_for_ever() -> Non
     for at in range(TRIES + 1):
         mould.press(event("one", noise="m" * at), "one")
     assert mould.text(event("two", noise="m" * TRIES)) == ""
+
+
+@pytest.mark.parametrize("digits", [2, 3, 4])
+def test_a_chunk_of_one_byte_more_than_it_says_went_to_the_client_as_it_was(digits: int) -> None:
+    said = 16**digits - 1
+    mould = pressed(event("one"), "one")
+    text = "x" * (said - len(event("")) - 8)
+    fits = chunk(event(text))
+    assert fits.startswith(b"%x\r\n" % said)
+    assert mould.in_chunks(fits) == [text]
+    assert mould.in_chunks(fits.replace(text.encode(), text.encode() + b"x")) == []
+
+
+def test_reads_of_ever_other_sizes_do_not_fill_the_memory() -> None:
+    mould = pressed(event("one"), "one")
+    for size in range(1, 3 * SIZES):
+        assert mould.in_chunks(chunk(event("x" * size))) == ["x" * size]
+    assert len(mould._before_in_chunk) <= SIZES
