@@ -75,18 +75,22 @@ class Mould:
         before = self._before_in_chunk.get(size) or self._chunk_before(size)
         if not before or not chunk.startswith(before) or not chunk.endswith(self._after_in_chunk):
             return ""
-        return text_in(chunk[len(before) : -len(self._after_in_chunk)])
+        text = text_in(chunk[len(before) : -len(self._after_in_chunk)])
+        if text:
+            self._tries = TRIES
+        return text
 
     def press(self, data: bytes, text: str) -> None:
         """`text`: all that this event says."""
         self._tries -= 1
-        if self._tries < 0 or b"\\" in data or not text.isprintable():
+        if self._tries < 0:
             self._forget()
             return
+        if b"\\" in data or not text.isprintable():
+            return  # a line break, mostly: what is kept is as sure as before, and the next event is like it
         quoted = b'"%b"' % text.encode()
         at = data.find(quoted)
         if at < 0 or data.rfind(quoted) != at:
-            self._forget()
             return
         self._before, self._after = data[: at + 1], data[at + len(quoted) - 1 :]
         self._least = len(self._before) + 1 + len(self._after)

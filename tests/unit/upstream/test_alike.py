@@ -132,3 +132,18 @@ def test_reads_of_ever_other_sizes_do_not_fill_the_memory() -> None:
     for size in range(1, 3 * SIZES):
         assert mould.in_chunks(chunk(event("x" * size))) == ["x" * size]
     assert len(mould._before_in_chunk) <= SIZES
+
+
+def test_a_text_of_many_paragraphs_lost_the_short_way() -> None:
+    mould = pressed(event("one"), "one")
+    for _ in range(3 * TRIES):
+        assert mould.in_chunks(chunk(event("two"))) == ["two"]
+        assert mould.in_chunks(chunk(event("\n\n"))) == []
+        mould.press(event("\n\n"), "\n\n")
+
+
+def test_a_vendor_whose_events_all_hold_escapes_is_not_tried_for_ever() -> None:
+    mould = pressed(event("one"), "one")
+    for _ in range(TRIES + 1):
+        mould.press(event("\n"), "\n")
+    assert not mould.pressed
