@@ -61,7 +61,7 @@ def test_a_bad_line_is_named_and_the_others_are_judged(tmp_path: Path) -> None:
         ([], "name files of replies, or --since"),
         (["x.jsonl", "--since", "1d"], "give either them or files"),
         (["none.jsonl"], "No such file"),
-        (["--since", "1d", "--base", "none.yaml"], "none.yaml: No such file"),
+        (["--since", "1d", "--base", "none.yaml"], "none.yaml: there is no such file"),
     ],
 )
 def test_what_cannot_be_read_is_told(arguments: list[str], words: str, tmp_path: Path) -> None:
