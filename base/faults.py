@@ -24,6 +24,8 @@ class Fault(StrEnum):
     REJECTED = "rejected"
     CONTEXT_TOO_LONG = "context_too_long"
     ABANDONED = "abandoned"
+    # ours
+    ENDED_BY_US = "ended_by_us"  # our own shutdown, or a failure inside the router
     # soft: HTTP 200 and no use
     EMPTY = "empty_reply"
     REPETITION = "repetition_detected"
@@ -36,11 +38,14 @@ class Fault(StrEnum):
     def whose(self) -> Whose:
         if self in (Fault.REJECTED, Fault.CONTEXT_TOO_LONG, Fault.ABANDONED, Fault.LENGTH_IN_REASONING):
             return Whose.CALLER
-        return Whose.OURS if self is Fault.FORBIDDEN else Whose.MODEL
+        return Whose.OURS if self in (Fault.FORBIDDEN, Fault.ENDED_BY_US) else Whose.MODEL
 
     @property
     def next(self) -> Next:
-        stops = (Fault.REJECTED, Fault.ABANDONED, Fault.REFUSAL, Fault.LENGTH_IN_REASONING)
+        stops = (
+            *(Fault.REJECTED, Fault.ABANDONED, Fault.ENDED_BY_US),
+            *(Fault.REFUSAL, Fault.LENGTH_IN_REASONING),
+        )
         return Next.STOP if self in stops else Next.NEXT_RUNG
 
 

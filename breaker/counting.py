@@ -39,6 +39,7 @@ BY_FAULT = {
     Fault.RATE_LIMITED: AT["rate_limited"],
     Fault.FORBIDDEN: AT["forbidden"],
     Fault.ABANDONED: AT["abandoned"],
+    Fault.ENDED_BY_US: AT["abandoned"],  # as little a word on the model as a client that left
     Fault.REFUSAL: AT["refused"],
     Fault.EMPTY: AT["empty"],
     Fault.GARBLE: AT["garble"],

@@ -27,7 +27,7 @@ def classify(
 ) -> Outcome:
     """Return how the attempt counts.
 
-    A hard fault is FAILED; a caller's own fault, a refusal, a rate limit and a reply whose request declared
+    A hard fault is FAILED; a caller's own fault, our own end of it, a refusal, a rate limit and a reply whose request declared
     repetition wanted are NOT_COUNTED; soft faults of form (empty, format, garble) are judged replies, not repeats.
     `first_restatement`: the reply restates the one before, which restated none; only a second in a row is a repeat.
     `late_reader`: the time ran out while the client took nothing.
@@ -36,8 +36,11 @@ def classify(
         return Outcome.NOT_COUNTED
     if fault in HARD:
         return Outcome.FAILED
-    skipped = {Fault.REJECTED, Fault.CONTEXT_TOO_LONG, Fault.ABANDONED, Fault.REFUSAL, Fault.LENGTH_IN_REASONING}
-    if fault in skipped | {Fault.RATE_LIMITED, Fault.FORBIDDEN} or repetition_wanted:
+    skipped = {Fault.REJECTED, Fault.CONTEXT_TOO_LONG, Fault.REFUSAL, Fault.LENGTH_IN_REASONING}
+    if (
+        fault in skipped | {Fault.ABANDONED, Fault.ENDED_BY_US, Fault.RATE_LIMITED, Fault.FORBIDDEN}
+        or repetition_wanted
+    ):
         return Outcome.NOT_COUNTED
     if first_restatement:
         return Outcome.GOOD

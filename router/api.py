@@ -252,11 +252,9 @@ class ModelEndpoint:
         """Serve while watching the client: when it hangs up, this task is cancelled and the upstream with it."""
         task = asyncio.current_task()
         assert task is not None
-        gone = False
 
         def left() -> None:
-            nonlocal gone
-            gone = True
+            journey.client_left = True
             task.cancel()
 
         leaving = Leaving(receive, left)
@@ -272,7 +270,7 @@ class ModelEndpoint:
             else:
                 await out.end()
         except asyncio.CancelledError:
-            if not gone:  # somebody else's cancellation: the server is going down
+            if not journey.client_left:  # somebody else's cancellation: the server is going down
                 status, journey.code = 503, "shutting_down"
                 await end_failed(send, out, journey, stopping())
                 raise

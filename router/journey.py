@@ -62,6 +62,8 @@ class Journey(Tale):
         self._changed: tuple[str, ...] = ()
         self.switch = deps.switches.mode(route.name, self.at)
         """What operators had switched when the request began."""
+        self.client_left = False
+        """Set by whoever watches the client. A reply that is closed without it is closed by us."""
 
     def next_rung(self, *, rested: bool = False) -> Rung | None:
         """Return the next attempt to make; None when the ladder has ended. `rested`: who was to be left alone may be back."""
@@ -172,6 +174,9 @@ class Journey(Tale):
         Returns it as what is done next goes by: as judged, its form included.
         """
         attempt = as_vendor_means(attempt, rung.model)
+        if attempt.fault is Fault.ABANDONED and not self.client_left:
+            # Our own shutdown or failure closes an upstream as a client's leaving does; it must not be called that.
+            attempt = replace(attempt, fault=Fault.ENDED_BY_US, detail="closed by us")
         if self.switch is SwitchMode.OBSERVE:
             self.seen = observed(attempt, self.request, self.profile)
             if self.seen is not None and self.seen.degenerate:

@@ -23,6 +23,7 @@ async def serve_whole(journey: Journey) -> Answer:
                 attempt = await journey.deps.models.complete(call, endpoint, journey.timeouts(rung))
             except asyncio.CancelledError:
                 lasted_s = journey.elapsed_s() - began_s
+                # Whose end it is, the journey knows.
                 journey.record(rung, Attempt(started_at=began_at, elapsed_s=lasted_s, fault=Fault.ABANDONED))
                 raise
             attempt = journey.record(rung, attempt)

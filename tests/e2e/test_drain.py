@@ -58,7 +58,7 @@ async def test_what_a_second_signal_ends_is_told_to_its_clients_and_is_never_the
         with sqlite3.connect(tmp_path / "var" / "pointsman.db") as sql:
             rows = sql.execute("select code, attempts from call order by code desc").fetchall()
         assert [(code, json.loads(tried)[0]["fault"]) for code, tried in rows] == [
-            *[("shutting_down", "abandoned")] * STREAMS,
+            *[("shutting_down", "ended_by_us")] * STREAMS,
             ("", None),
         ]
 

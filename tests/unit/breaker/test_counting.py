@@ -4,7 +4,7 @@ import dataclasses
 
 from base.faults import Fault
 from breaker.counting import LocalCounters
-from breaker.outcome import Outcome
+from breaker.outcome import Outcome, classify
 from detector.verdict import Health, LoopClass, Verdict
 
 T0 = 1_700_000_040.0
@@ -80,10 +80,11 @@ def test_what_is_not_judged_is_no_soft_failure_either() -> None:
 def test_hard_failures_are_not_judged_and_abandoned_calls_are_no_attempts() -> None:
     counters = LocalCounters("a")
     note(counters, outcome=Outcome.FAILED, fault=Fault.TIMEOUT_IDLE)
-    note(counters, outcome=Outcome.NOT_COUNTED, fault=Fault.ABANDONED)
+    for fault in (Fault.ABANDONED, Fault.ENDED_BY_US):
+        note(counters, outcome=classify(fault, None), fault=fault)
     minutes, fast = counters.dirty()
     counts = minutes[0].counts
-    assert (counts.judged, counts.hard, counts.abandoned) == (0, 1, 1)
+    assert (counts.judged, counts.hard, counts.abandoned) == (0, 1, 2)
     assert [(row.attempts, row.hard) for row in fast] == [(1, 1)]
 
 

@@ -211,7 +211,25 @@ async def test_when_the_client_hangs_up_the_upstream_is_closed_and_the_model_is_
     await asyncio.wait_for(serving, 60)
     assert world.models.closed == ["a"]
     assert world.guard.outcomes == ["a:not_counted"]
-    assert [(r.status, r.code) for r in world.log.calls] == [(499, "abandoned")]
+    (row,) = world.log.calls
+    assert (row.status, row.code) == (499, "abandoned")
+    assert [one["fault"] for one in row.attempts] == ["abandoned"]
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_a_request_cut_by_our_own_shutdown_is_not_blamed_on_its_client(stream: bool) -> None:
+    world = World({"a": [Says(pieces=["The train "], hang=True)]})
+    client = Client(stream=stream)
+    serving = client.call(world)
+    await until(lambda: world.asked and (client.heard.is_set() or not stream))
+    serving.cancel()  # as a server does that stops
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(serving, 60)
+    assert world.models.closed == ["a"]
+    (row,) = world.log.calls
+    assert (row.status, row.code, row.verdict) == (503, "shutting_down", "ended_by_us")
+    assert [one["fault"] for one in row.attempts] == ["ended_by_us"]
+    assert world.guard.outcomes == ["a:not_counted"]
 
 
 async def test_a_client_that_leaves_before_its_request_is_whole_costs_no_call() -> None:
