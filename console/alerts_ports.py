@@ -13,7 +13,7 @@ class IncidentRow:
     """One condition that was told or is to be.
 
     `state`: firing, acked, silenced, resolved. `muted`: why it is not told now ("": it is); `announced`: people know it.
-    `facts`: the figures of the last finding, by name.
+    `nobody_to_tell`: it was due to be told, and no channel is there for it. `facts`: the figures of the last finding, by name.
     """
 
     id: int
@@ -38,12 +38,13 @@ class IncidentRow:
     told_at: float | None
     escalation: int
     moment: bool
+    nobody_to_tell: bool = False
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventRow:
-    """One thing that happened to an incident. `event`: fired, changed, told, acked, noted, escalated, resolved …"""
+    """One thing that happened to an incident. `event`: fired, changed, told, nobody_told, acked, noted, escalated, resolved …"""
 
     at: float
     event: str

@@ -66,11 +66,14 @@ class ServiceAlertRoom:
     ) -> Sequence[IncidentRow]:
         found = await self.store.incidents(open=open, model=model, kind=kind, before=before, limit=limit)
         mutes = await self._mutes() if any(one.firing for one in found) else {}
-        return [incident_row(one, mutes.get(one.id)) for one in found]
+        heard = await self.store.heard_of([one.id for one in found if one.announced])
+        return [incident_row(one, mutes.get(one.id), heard=one.id in heard) for one in found]
 
     async def incident(self, id: int) -> IncidentRow | None:
         found = await self.store.incident(id)
-        return incident_row(found, (await self._mutes()).get(id)) if found is not None else None
+        if found is None:
+            return None
+        return incident_row(found, (await self._mutes()).get(id), heard=id in await self.store.heard_of([id]))
 
     async def _mutes(self) -> Mapping[int, Muted]:
         now_s = self.clock.now_s()

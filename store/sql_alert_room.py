@@ -41,6 +41,12 @@ class SqlAlertRoom:
         query = select(incident_event).where(incident_event.c.incident_id == id).order_by(incident_event.c.id)
         return [from_row(EventRow, row) for row in await self._rows(query)]
 
+    async def heard_of(self, ids: Sequence[int]) -> frozenset[int]:
+        """Of which of the incidents a message was filed to a channel: where none is set up, nobody is told."""
+        told = (incident_event.c.event == Event.TOLD.value) & incident_event.c.incident_id.in_(ids)
+        rows = await self._rows(select(incident_event.c.incident_id).where(told).distinct()) if ids else ()
+        return frozenset(row["incident_id"] for row in rows)
+
     async def deliveries(self, *, incident: int | None, state: str, channel: str, limit: int) -> Sequence[DeliveryRow]:
         query = select(alert_outbox).order_by(alert_outbox.c.id.desc()).limit(limit)
         if incident is not None:
@@ -142,8 +148,8 @@ async def _noted(connection: AsyncConnection, id: int, event: Event, actor: str,
     await connection.execute(insert(incident_event), values)
 
 
-def incident_row(here: Incident, muted: Muted | None) -> IncidentRow:
-    """As people see it: resolved before acked before silenced before firing."""
+def incident_row(here: Incident, muted: Muted | None, *, heard: bool) -> IncidentRow:
+    """As people see it: resolved before acked before silenced before firing. `heard`: a message of it was filed to a channel."""
     state = "firing"
     if not here.firing:
         state = "resolved"
@@ -152,7 +158,8 @@ def incident_row(here: Incident, muted: Muted | None) -> IncidentRow:
     elif muted in (Muted.SILENCED, Muted.MAINTENANCE):
         state = "silenced"
     shared = {name: getattr(here, name) for name in IncidentRow.__dataclass_fields__ if hasattr(here, name)}
-    return IncidentRow(**{**shared, "state": state, "muted": muted.value if muted and here.firing else ""})
+    known = {"announced": heard, "nobody_to_tell": here.announced and not heard}
+    return IncidentRow(**{**shared, **known, "state": state, "muted": muted.value if muted and here.firing else ""})
 
 
 def silence_row(here: Silence, now_s: float) -> SilenceRow:

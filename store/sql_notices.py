@@ -113,9 +113,9 @@ async def _mark(connection: AsyncConnection, one: Incident, notice: Notice, chan
     event = {
         "incident_id": one.id,
         "at": notice.at,
-        "event": Event.TOLD.value,
+        "event": (Event.TOLD if channels else Event.NOBODY_TOLD).value,
         "actor": "",
-        "text": notice.why.value,
+        "text": notice.why.value if channels else "",
         "facts": {"notice": notice.id, "channels": list(channels), "step": known.escalation},
     }
     await connection.execute(insert(incident_event), event)

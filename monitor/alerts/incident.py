@@ -27,6 +27,7 @@ class Event(StrEnum):
     ACK_LIFTED = "ack_lifted"  # it became worse after somebody had taken it
     NOTED = "noted"
     TOLD = "told"
+    NOBODY_TOLD = "nobody_told"  # it was due, and no channel is there for it
     ESCALATED = "escalated"
     LATE = "late"  # an older move, filed after a newer one
 

@@ -35,8 +35,8 @@ GRAVE = frozenset({Level.REDUCED, Level.OPEN})
 ONCE_S = 86_400.0
 KEPT_NOTES = 1_000
 NOTE: dict[Language, str] = {
-    "zh": "> 数据库暂时不可用，先行通知；恢复后会再发一条带编号的消息。",
-    "en": "> The database is away; a message with a number follows when it is back.",
+    "zh": "> 数据库暂时无法写入，先行通知；恢复后会再发一条带编号的消息。",
+    "en": "> The database takes nothing at the moment; a message with a number follows when it does.",
 }
 
 

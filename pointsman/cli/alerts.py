@@ -47,7 +47,7 @@ def list_alerts(
     for row in rows:
         about = " ".join(part for part in (row["subject"], row["scene"]) if part)
         held = f" ({row['muted']})" if row["muted"] else ""
-        told = "yes" if row["announced"] else "not yet"
+        told = "nobody to tell" if row.get("nobody_to_tell") else "yes" if row["announced"] else "not yet"
         since = moment(row["opened_at"])
         out.add_row(row["ref"], row["kind"], about, row["stage"], row["state"] + held, since, told, row["acked_by"])
     tell(as_json, rows, lambda: print_table(out))

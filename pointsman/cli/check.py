@@ -8,6 +8,8 @@ import typer
 from pointsman.settings import Settings, SettingsError, load
 
 DEFAULT_FILE = Path("pointsman.yaml")
+DEMO_FILE = Path("var/demo/pointsman.yaml")
+"""What `make run` wrote of its settings, for the commands beside it."""
 
 
 def check(file: Path = typer.Argument(DEFAULT_FILE, help="The configuration file.")) -> None:
@@ -46,7 +48,7 @@ def startable_or_exit(file: Path) -> Settings:
     """The settings of `file`, whose `data_dir` can be used; tells what is wrong and exits with 2 otherwise."""
     from pointsman.data_dir import checked_data_dir
 
-    settings = settings_or_exit(file)
+    settings = settings_or_exit(file, or_demo=False)
     try:
         checked_data_dir(file, settings)
     except SettingsError as error:
@@ -55,8 +57,20 @@ def startable_or_exit(file: Path) -> Settings:
     return settings
 
 
-def settings_or_exit(file: Path) -> Settings:
-    """The settings of `file`; tells what is wrong and exits with 2 otherwise."""
+def config_or_demo(file: Path) -> Path:
+    """`file`; the demo's where that is the default one and is not here, which is said."""
+    if file != DEFAULT_FILE or file.exists() or not DEMO_FILE.exists():
+        return file
+    typer.echo(f"no {DEFAULT_FILE} here: acting on the demo of `make run`, {DEMO_FILE}", err=True)
+    return DEMO_FILE
+
+
+def settings_or_exit(file: Path, *, or_demo: bool = True) -> Settings:
+    """The settings of `file`; tells what is wrong and exits with 2 otherwise.
+
+    `or_demo`: where no file was named and none is in the default place, those of the demo that `make run` started here.
+    """
+    file = config_or_demo(file) if or_demo else file
     try:
         return load(file, os.environ)
     except SettingsError as error:

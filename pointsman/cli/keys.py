@@ -7,7 +7,7 @@ from rich.table import Table
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from base.clock import SystemClock
-from pointsman.cli.check import DEFAULT_FILE, settings_or_exit
+from pointsman.cli.check import DEFAULT_FILE, config_or_demo, settings_or_exit
 from pointsman.cli.local_sql import with_sql
 from pointsman.cli.names import name_or_exit
 from pointsman.cli.tables import print_table
@@ -28,6 +28,7 @@ def create(
     config: Path = ConfigOption,
 ) -> None:
     """Make a key. It is shown now and never again; only its hash is kept."""
+    config = config_or_demo(config)
     known = settings_or_exit(config).routes
     if missing := [r for r in route if r not in known]:
         typer.echo(f"no route named {', '.join(missing)}; known: {', '.join(known)}", err=True)

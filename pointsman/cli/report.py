@@ -27,7 +27,7 @@ from monitor.report.html import render
 from monitor.report.words import STANDINGS, name_of
 from pointsman.assemble import StartError, open_sql
 from pointsman.cli.asking import JsonOption, tell
-from pointsman.cli.check import DEFAULT_FILE, settings_or_exit
+from pointsman.cli.check import DEFAULT_FILE, config_or_demo, settings_or_exit
 from pointsman.cli.tables import print_table
 from pointsman.cli.words import moment
 from pointsman.nightly import evaluation_of, policy_of
@@ -66,17 +66,24 @@ LanguageOption = typer.Option("--language", help="zh or en; none: that of the al
 @app.command("list")
 def list_reports(limit: int = typer.Option(30, min=1), config: Path = ConfigOption, in_json: bool = JsonOption) -> None:
     """The reports that are kept, newest first."""
+    config = config_or_demo(config)
     settings = settings_or_exit(config)
     table = Table("day", "made", "run")
     entries = _with_engine(settings, lambda engine: SqlReports(engine).reports(limit))
     for entry in entries:
         table.add_row(entry.day, moment(entry.at, settings.monitor.timezone), entry.run_id)
-    tell(in_json, [asdict(entry) for entry in entries], lambda: print_table(table) if entries else _none_yet(config))
+    tell(
+        in_json,
+        [asdict(entry) for entry in entries],
+        lambda: print_table(table) if entries else _none_yet(config, settings),
+    )
 
 
-def _none_yet(config: Path) -> None:
+def _none_yet(config: Path, settings: Settings) -> None:
     """Said to a person instead of an empty table."""
-    typer.echo("no report is kept yet: the nightly evaluation writes one when it ends (nightly.evaluate, 03:00)")
+    when = "the nightly evaluation writes one when it ends (nightly.evaluate, 03:00)"
+    off = "the nightly evaluation, which writes one, is off here (nightly.enabled)"
+    typer.echo(f"no report is kept yet: {when if settings.nightly.enabled else off}")
     typer.echo(f"now, by hand: pointsman eval --config {config}, then pointsman report render --run RUN")
 
 

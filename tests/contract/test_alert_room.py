@@ -16,7 +16,7 @@ from monitor.alerts.alert import AlertKind
 from monitor.alerts.routing import Routing
 from pointsman.alert_room import ServiceAlertRoom, open_pages
 from pointsman.telling import Telling
-from store.sql_alert_room import SqlAlertRoom
+from store.sql_alert_room import SqlAlertRoom, incident_row
 from tests.support.incidents import AT, alert, grave
 from tests.support.operators import GATE, Acts
 from tests.support.telling import Newsroom, newsroom
@@ -274,3 +274,25 @@ async def test_a_robot_that_refuses_a_test_is_shown_as_broken_with_its_words_unt
         rows = {row["name"]: row for row in (await got(client, "/admin/alert-channels"))["channels"]}
         assert (rows["wecom"]["state"], rows["wecom"]["detail"]) == ("ok", "")
         assert (await got(client, "/admin/alerts?kind=robot_broken"))["alerts"] == []
+
+
+async def test_an_alert_claimed_to_be_told_where_no_channel_is(engine: AsyncEngine) -> None:
+    async with newsroom(engine) as news:
+        await news.desk.fire(grave())
+        await news.pass_by(35, news.teller())
+        store = SqlAlertRoom(engine)
+        (kept,) = await store.incidents(open=True, model="", kind="", before=None, limit=9)
+        row = incident_row(kept, None, heard=kept.id in await store.heard_of([kept.id]))
+        assert (row.announced, row.nobody_to_tell) == (False, True)
+        (event,) = [one for one in await store.events(kept.id) if "told" in one.event]
+        assert (event.event, event.text, event.facts["channels"]) == ("nobody_told", "", [])
+        assert not await store.deliveries(incident=kept.id, state="", channel="", limit=9)
+
+
+async def test_an_alert_that_is_still_to_be_told_has_somebody_to_tell(engine: AsyncEngine) -> None:
+    async with newsroom(engine, "wecom") as news:
+        await news.desk.fire(alert())
+        store = SqlAlertRoom(engine)
+        (kept,) = await store.incidents(open=True, model="", kind="", before=None, limit=9)
+        row = incident_row(kept, None, heard=False)
+        assert (row.announced, row.nobody_to_tell) == (False, False)

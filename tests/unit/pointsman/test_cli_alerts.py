@@ -132,3 +132,18 @@ def test_a_robot_that_refuses_is_an_exit_code(service: Service) -> None:
 def test_who_shares_a_token_can_say_who_they_are(service: Service) -> None:
     said("ack", "A17", "--as", "li")
     assert service.asked[-1][2] == {"reason": "taken", "actor": "li"}
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"announced": False, "nobody_to_tell": True}, "nobody to tell"),
+        ({"announced": False, "nobody_to_tell": False}, "not yet"),
+        ({"announced": True, "nobody_to_tell": False}, "yes"),
+    ],
+)
+def test_an_alert_that_nobody_was_told_of_said_yes(
+    row: dict[str, bool], said: str, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(globals(), "INCIDENT", INCIDENT | row)
+    assert said in CliRunner().invoke(app, ["alerts"]).stdout
