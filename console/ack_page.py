@@ -58,7 +58,7 @@ def ack_routes(room: AlertRoom, audit: Audit, incident_of: Callable[[str], int |
                 await audit.record(
                     actor=actor,
                     role="link",
-                    action="ack_alert",
+                    action="ack_incident",
                     target=here.ref,
                     reason="taken by link",
                     details=details,

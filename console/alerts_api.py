@@ -88,25 +88,25 @@ def alert_routes(room: AlertRoom, audit: Audit, gate: Gate) -> APIRouter:
     @routes.post("/alerts/{ref}/ack")
     async def ack(ref: str, act: Take, who: Operator) -> dict[str, Any]:
         here = await found(ref)
-        actor = await written(who, act, "ack_alert", here.ref, {"key": here.subject})
+        actor = await written(who, act, "ack_incident", here.ref, {"key": here.subject})
         return await _after(room, here, await room.ack(here.id, actor, act.reason))
 
     @routes.post("/alerts/{ref}/unack")
     async def unack(ref: str, act: Take, who: Operator) -> dict[str, Any]:
         here = await found(ref)
-        actor = await written(who, act, "unack_alert", here.ref, {})
+        actor = await written(who, act, "unack_incident", here.ref, {})
         return await _after(room, here, await room.unack(here.id, actor, act.reason))
 
     @routes.post("/alerts/{ref}/note")
     async def note(ref: str, act: Act, who: Operator) -> dict[str, Any]:
         here = await found(ref)
-        await room.note(here.id, await written(who, act, "note_alert", here.ref, {}), act.reason)
+        await room.note(here.id, await written(who, act, "note_incident", here.ref, {}), act.reason)
         return await _after(room, here, True)
 
     @routes.post("/alerts/{ref}/close")
     async def close(ref: str, act: Act, who: Operator) -> dict[str, Any]:
         here = await found(ref)
-        actor = await written(who, act, "close_alert", here.ref, {})
+        actor = await written(who, act, "close_incident", here.ref, {})
         return await _after(room, here, await room.close(here.id, actor, act.reason))
 
     @routes.get("/deliveries")

@@ -22,6 +22,7 @@ from breaker.machine import RefusedMove
 from breaker.ports import StoreUnavailable
 from breaker.snapshot import Snapshot, Transition
 from console.access import Identity
+from console.accounted import Accounts
 from console.fleet_ports import Audit, Fleet, History, Refusal
 from console.gatekeeper import AdminError, Gate, actor_of
 from console.refusals import nobody_answers
@@ -58,6 +59,7 @@ def build_admin(fleet: Fleet, audit: Audit, history: History, gate: Gate, more: 
     for routes in more:
         app.include_router(routes)
     add_error_shapes(app)
+    app.add_middleware(Accounts, audit=audit)
     return app
 
 

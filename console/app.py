@@ -12,6 +12,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from console.accounted import Accounts
 from console.alerts_ports import AlertRoom
 from console.anomalies_api import Anomalies
 from console.config_ports import Configuration
@@ -86,7 +87,8 @@ def build_console(make_site: Callable[[Sequence[str]], Site], desk: Desk, admin:
 
     handlers = {404: no_such, 405: no_such, Exception: broken}
     web = Starlette(routes=list(_routes(site, desk)), exception_handlers=handlers)
-    return Headed(_either(GZipMiddleware(web, minimum_size=PACK_FROM_BYTES), admin), site.prefix)
+    pages = Accounts(GZipMiddleware(web, minimum_size=PACK_FROM_BYTES), desk.audit)
+    return Headed(_either(pages, admin), site.prefix)
 
 
 def _pages(desk: Desk) -> tuple[str, ...]:

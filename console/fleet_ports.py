@@ -99,7 +99,11 @@ class Audit(Protocol):
 
     async def record(
         self, *, actor: str, action: str, target: str, reason: str, details: Mapping[str, object], role: str = "admin"
-    ) -> None: ...
+    ) -> int:
+        """Write an act down, before it is tried; its number, for `turned_away`."""
+
+    async def turned_away(self, number: int, status: int) -> None:
+        """Say of an act that was written down that it was answered with `status`, 400 or more."""
 
 
 class History(Protocol):
@@ -108,9 +112,18 @@ class History(Protocol):
     ) -> Sequence[Transition]: ...
 
 
+NOT_DONE = "refused"
+"""The name in an act's details under which the status of a refusal stands."""
+OLDER_NAMES = {f"{word}_alert": f"{word}_incident" for word in ("ack", "unack", "note", "close")}
+"""Acts that the admin API once wrote under names of its own, and the name that every way writes now."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """One act of a person, a line of the audit log. `details` hold the values before and after, never a key."""
+    """One act of a person, a line of the audit log. `details` hold the values before and after, never a key.
+
+    One that was not done holds in `details` the HTTP status of the answer as `refused`: below 500 it was refused, else it failed.
+    """
 
     at: float
     actor: str
@@ -119,6 +132,16 @@ class Act:
     target: str
     reason: str
     details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def status(self) -> int:
+        """The status that it was turned away with; 0: it was done."""
+        return int(self.details.get(NOT_DONE, 0))
+
+    @property
+    def outcome(self) -> str:
+        """done, refused, or failed: something of ours was away, and whether it was done nobody can tell."""
+        return "done" if not self.status else "refused" if self.status < 500 else "failed"
 
 
 class AuditTrail(Audit, Protocol):

@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 
 from base.clock import Clock
 from console.access import Doorkeeper
+from console.accounted import Accounted
 from console.alerts_ports import AlertRoom
 from console.anomalies_api import Anomalies
 from console.app import Desk, build_console
@@ -67,7 +68,7 @@ def operators_app(
 ) -> ASGIApp:
     """Pages and admin JSON behind one door; the view of the fleet is kept fresh in the background. Raises StartError."""
     settings = service.settings
-    audit = SqlAudit(log=SqlAdminLog(service.engine), clock=service.clock)
+    audit = Accounted(SqlAudit(log=SqlAdminLog(service.engine), clock=service.clock))
     feed = Feed(fleet, audit, service.clock)
     service.background(feed.run(), "fleet view")
     sealer = Sealer(signing_key(settings.data_dir, os.environ))

@@ -137,10 +137,13 @@ class SqlAudit:
 
     async def record(
         self, *, actor: str, action: str, target: str, reason: str, details: Mapping[str, Any], role: str = "admin"
-    ) -> None:
+    ) -> int:
         now_s = self.clock.now_s()
         act = Act(at=now_s, actor=actor, role=role, action=action, target=target, reason=reason, details=details)
-        await self.log.record(act)
+        return await self.log.record(act)
+
+    async def turned_away(self, number: int, status: int) -> None:
+        await self.log.turned_away(number, status)
 
     async def acts(
         self, *, actor: str = "", action: str = "", target: str = "", before: float | None = None, limit: int = 100

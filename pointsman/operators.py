@@ -10,6 +10,7 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from console.accounted import Accounted
 from console.alerts_api import alert_routes
 from console.anomalies_api import anomaly_routes
 from console.api import build_admin
@@ -94,7 +95,7 @@ class Operators:
         """Pages and admin JSON. Raises StartError."""
         service.background(keep_tokens(self._tokens, SqlAdminTokens(service.engine)), "admin tokens")
         fleet = fleet_of(service)
-        audit = SqlAudit(log=SqlAdminLog(service.engine), clock=service.clock)
+        audit = Accounted(SqlAudit(log=SqlAdminLog(service.engine), clock=service.clock))
         gate = Gate(self._tokens)
         alerts = alert_room_of(service, telling)
         jobs = ScheduledJobs(schedule=schedule, slots=SqlJobs(service.engine), clock=service.clock)

@@ -65,7 +65,7 @@ class SqlAlertRoom:
         return await self._changed(id, change, Event.ACKED, actor, text, now_s)
 
     async def unack(self, id: int, actor: str, text: str, now_s: float) -> bool:
-        return await self._changed(id, {"acked_at": None, "acked_by": ""}, Event.ACK_LIFTED, actor, text, now_s)
+        return await self._changed(id, {"acked_at": None, "acked_by": ""}, Event.UNACKED, actor, text, now_s)
 
     async def note(self, id: int, actor: str, text: str, now_s: float) -> bool:
         if await self.incident(id) is None:

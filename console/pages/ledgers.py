@@ -8,7 +8,7 @@ from starlette.routing import Route
 
 from console.access import Role
 from console.csv_out import mappings, records
-from console.fleet_ports import Act, AuditTrail
+from console.fleet_ports import NOT_DONE, Act, AuditTrail
 from console.forms import Form, reason_of
 from console.jobs_api import ClockJobs
 from console.key_ports import KeyRing, KeyRow
@@ -38,7 +38,7 @@ def audit_routes(site: Site, audit: AuditTrail) -> list[Route]:
             older=older,
             details=details_of,
             moments=MOMENTS,
-            sheets={"audit": records(found, *Act.__dataclass_fields__)},
+            sheets={"audit": records(found, *Act.__dataclass_fields__, "outcome")},
         )
 
     return [looks(site, "/audit", page)]
@@ -55,7 +55,7 @@ def details_of(details: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return [
         (name, f"{value:g}" if isinstance(value, float) and name not in MOMENTS else value)
         for name, value in details.items()
-        if value not in ("", None, 0, 0.0, {}, [])
+        if name != NOT_DONE and value not in ("", None, 0, 0.0, {}, [])
     ]
 
 

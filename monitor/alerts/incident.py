@@ -24,6 +24,7 @@ class Event(StrEnum):
     REFRESHED = "refreshed"  # new figures, the same stage
     RESOLVED = "resolved"
     ACKED = "acked"
+    UNACKED = "unacked"  # given back by hand
     ACK_LIFTED = "ack_lifted"  # it became worse after somebody had taken it
     NOTED = "noted"
     TOLD = "told"

@@ -1,5 +1,7 @@
 """The audit log and the app keys over SQLite and PostgreSQL."""
 
+from dataclasses import replace
+
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -19,6 +21,19 @@ async def test_acts_are_listed_newest_first(engine: AsyncEngine) -> None:
     await log.record(second)
     assert await log.search() == [second, first]
     assert await log.search(target="a") == [first]
+
+
+async def test_an_act_is_told_that_it_was_refused_and_older_names_are_found_by_the_new(engine: AsyncEngine) -> None:
+    log = SqlAdminLog(engine)
+    old = Act(
+        at=1.0, actor="op", role="operator", action="ack_alert", target="A1", reason="taken", details={"key": "m"}
+    )
+    number = await log.record(old)
+    await log.record(replace(old, at=2.0, action="ack_incident"))
+    await log.turned_away(number, 409)
+    found = await log.search(action="ack_incident")
+    assert [(act.action, act.outcome) for act in found] == [("ack_incident", "done"), ("ack_incident", "refused")]
+    assert found[1].details == {"key": "m", "refused": 409}
 
 
 async def test_a_key_lets_its_app_in_until_revoked(engine: AsyncEngine) -> None:

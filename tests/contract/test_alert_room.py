@@ -72,7 +72,7 @@ async def test_taking_an_alert_is_written_down_and_stops_repeats(office: Office)
         assert (row["ref"], row["state"], row["announced"]) == ("A1", "firing", True)
         answer = await client.post("/admin/alerts/A1/ack", json={})
         assert answer.json()["alert"]["acked_by"] == "olga"
-        assert office.acts.acts == [("olga", "ack_alert", "A1")]
+        assert office.acts.acts == [("olga", "ack_incident", "A1")]
         await office.news.pass_by(15_000, teller, 600.0)
         assert len(office.news.robots.messages("wecom")) == 1
         told = await got(client, "/admin/alerts/1")
@@ -97,7 +97,7 @@ async def test_given_back_noted_and_closed_by_hand(office: Office) -> None:
     assert [event["event"] for event in told["events"]] == [
         "fired",
         "acked",
-        "ack_lifted",
+        "unacked",
         "noted",
         "resolved",
         "noted",
@@ -209,7 +209,7 @@ async def test_opening_the_link_takes_nothing_and_the_form_takes_it(office: Offi
         assert office.acts.acts == []
         taken = await client.post(office.link(), content="who=%E6%9D%8E%E9%9B%B7%3Cb%3E")
         assert "已由 李雷&lt;b&gt; (link) 接手" in taken.text
-        assert office.acts.acts == [("李雷<b> (link)", "ack_alert", "A1")]
+        assert office.acts.acts == [("李雷<b> (link)", "ack_incident", "A1")]
         again = await client.post(office.link(), content="who=other")
         assert "李雷" in again.text
     assert len(office.acts.acts) == 1

@@ -17,10 +17,11 @@ from breaker.seen import Seen
 from breaker.snapshot import Snapshot, Transition
 from breaker.window import MinuteRow
 from console.access import Identity, Role
+from console.accounted import Accounted
 from console.app import Desk, build_console
 from console.assets import Assets
 from console.feed import Feed
-from console.fleet_ports import Act, Known, Refusal, Share
+from console.fleet_ports import NOT_DONE, Act, Known, Refusal, Share
 from console.record_ports import Asked, Failed, Sought, Try
 from console.render import environment
 from console.session import Sealer, mark_of
@@ -128,11 +129,17 @@ class World:
 
     async def record(
         self, *, actor: str, action: str, target: str, reason: str, details: Mapping[str, Any], role: str = "admin"
-    ) -> None:
+    ) -> int:
         if self.sql_gone:
             raise StoreUnavailable("sql gone")
         act = Act(at=self.now_s(), actor=actor, role=role, action=action, target=target, reason=reason, details=details)
         self.acted.insert(0, act)
+        return len(self.acted)
+
+    async def turned_away(self, number: int, status: int) -> None:
+        at = len(self.acted) - number
+        act = self.acted[at]
+        self.acted[at] = replace(act, details={**act.details, NOT_DONE: status})
 
     async def acts(
         self, *, actor: str = "", action: str = "", target: str = "", before: float | None = None, limit: int = 100
@@ -208,7 +215,7 @@ class Browser:
             await send({"type": "http.response.body", "body": b""})
 
         self.app = build_console(
-            site, Desk(yard=world, audit=world, history=world, feed=feed, records=world, **desk), admin
+            site, Desk(yard=world, audit=Accounted(world), history=world, feed=feed, records=world, **desk), admin
         )
         self.client = httpx.AsyncClient(
             transport=httpx.ASGITransport(self.app),

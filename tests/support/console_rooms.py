@@ -27,6 +27,10 @@ class Room:
     def __init__(self) -> None:
         self.rows, self.done, self.over = [INCIDENT], [], False  # type: ignore[var-annotated]
         self.asked: list[dict[str, Any]] = []
+        self.happened = [
+            EventRow(at=1.0, event="fired", actor="", text=""),
+            EventRow(at=2.0, event="noted", actor="Li", text="<u>hm</u>"),
+        ]
 
     def kinds(self) -> Sequence[str]:
         return ["transition", "gray"]
@@ -42,10 +46,7 @@ class Room:
         return next((row for row in self.rows if row.id == id), None)
 
     async def events(self, id: int) -> Sequence[EventRow]:
-        return [
-            EventRow(at=1.0, event="fired", actor="", text=""),
-            EventRow(at=2.0, event="noted", actor="Li", text="<u>hm</u>"),
-        ]
+        return self.happened
 
     async def deliveries(self, **_: Any) -> Sequence[DeliveryRow]:
         return [

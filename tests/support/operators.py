@@ -33,14 +33,19 @@ class Acts:
 
     def __init__(self) -> None:
         self.acts: list[tuple[str, str, str]] = []
+        self.answers: list[tuple[str, int]] = []
         self.away = False
 
     async def record(
         self, *, actor: str, action: str, target: str, reason: str, details: Mapping[str, object], role: str = "admin"
-    ) -> None:
+    ) -> int:
         if self.away:
             raise StoreUnavailable("sql gone")
         self.acts.append((actor, action, target))
+        return len(self.acts)
+
+    async def turned_away(self, number: int, status: int) -> None:
+        self.answers.append((self.acts[number - 1][1], status))
 
 
 GATE = Gate(Keeper())

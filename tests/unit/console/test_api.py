@@ -32,6 +32,7 @@ class World:
         self.audit_down = False
         self.store_gone = False
         self.refused: dict[str, list[Refusal]] = {}
+        self.answers: list[tuple[str, int]] = []
 
     models = ("acme/large",)
 
@@ -68,10 +69,14 @@ class World:
 
     async def record(
         self, *, actor: str, action: str, target: str, reason: str, details: Mapping[str, object], role: str = "admin"
-    ) -> None:
+    ) -> int:
         if self.audit_down:
             raise StoreUnavailable("sql gone")
         self.acts.append((actor, action, reason))
+        return len(self.acts)
+
+    async def turned_away(self, number: int, status: int) -> None:
+        self.answers.append((self.acts[number - 1][1], status))
 
     async def transitions(
         self, model: str | None = None, *, since: float = 0.0, limit: int = 200

@@ -1,5 +1,8 @@
 """Incidents on the pages: listed, taken, noted, closed, silenced; robots tried."""
 
+import pytest
+
+from console.alerts_ports import EventRow
 from tests.support.console_desk import Browser, World
 from tests.support.console_rooms import Room
 
@@ -33,6 +36,19 @@ async def test_notes_closing_and_giving_back_need_words() -> None:
         await browser.post("/incidents/7/note", seen_on="/incidents/7", reason="vendor called")
         await browser.post("/incidents/7/close", seen_on="/incidents/7", reason="was a drill")
     assert [what for what, *_ in room.done] == ["note", "close"]
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "given back"), ("zh", "取消认领")])
+async def test_giving_an_alert_back_by_hand_was_shown_as_worse(language: str, said: str) -> None:
+    """Rows of before, too, which a person's name tells from a lift by the figures."""
+    room = Room()
+    room.happened = [EventRow(at=1.0, event="ack_lifted", actor="nc7", text="")]
+    async with Browser(World(), language=language, alerts=room) as browser:
+        await browser.login()
+        page = (await browser.get("/incidents/7")).text
+    assert said in page
+    assert "no longer taken" not in page
+    assert "恶化" not in page
 
 
 async def test_whoever_comes_second_is_told_that_it_is_over() -> None:
