@@ -39,7 +39,7 @@ def text_of(raw: bytes, name: str) -> str:
 
 REPLY_NAMES = ("text", "reply")
 """What a line calls the reply: our own word, and that of answers which were exported."""
-SIGNS = {"trigram_repeat": ">", "char_repeat": ">", "context_sim": ">", "cycle_count": ">="}
+METRICS = ("trigram_repeat", "char_repeat", "context_sim", "cycle_count")
 TEXT_RULES = frozenset({Rule.CYCLE, Rule.BLOCK, Rule.SYMBOL, Rule.STUCK, Rule.ENUMERATION, Rule.TRIGRAM, Rule.CHAR})
 """Rules that read the text alone."""
 
@@ -73,11 +73,11 @@ def judge(
 def measured(verdict: Verdict, *, compared: bool) -> dict[str, float | None]:
     """The four metrics; None for one that was not worked out. `compared`: a previous reply was given.
 
-    The context is compared only where the text itself shows nothing.
+    The context is compared only where the text itself shows nothing; a loop of fewer tokens than make a share has none.
     """
     metrics, found = verdict.metrics, not TEXT_RULES.isdisjoint(verdict.rules)
     return {
-        "trigram_repeat": metrics.trigram_repeat,
+        "trigram_repeat": metrics.trigram_repeat if metrics.trigram_repeat or not found else None,
         "char_repeat": metrics.char_repeat,
         "context_sim": metrics.context_sim if compared and not found else None,
         "cycle_count": metrics.cycle_count,
@@ -232,7 +232,7 @@ def summary(verdict: Verdict, *, compared: bool = False) -> list[str]:
     rules = ", ".join(verdict.rules)
     lines = [
         f"{head}{f' (rules: {rules})' if rules else ''}, profile {verdict.profile or 'default'}",
-        "  ".join(f"{name} {_figure(figures[name])} ({sign} {limits[name]:g})" for name, sign in SIGNS.items()),
+        "  ".join(f"{name} {_figure(figures[name])} (line {limits[name]:g})" for name in METRICS),
     ]
     if verdict.degenerate:
         lines.append(

@@ -95,7 +95,10 @@ def _judging(text: str, rules: Profile, previous: str | None) -> Generator[None,
     watch = Watch(rules)
     found = yield from scanning(watch, text, skip=not rules.stricter)
     if found is not None:
-        return verdict_of(found, end_of(found, text), watch, rules, text[max(0, found.seen - 4800) : found.seen])
+        end = end_of(found, text)
+        # A plain loop is seen after a few copies, before there are tokens enough for a share: its figures are of the whole run.
+        shown = max(end, found.seen) if found.period else found.seen
+        return verdict_of(found, end, watch, rules, text[max(0, shown - 4800) : shown])
     verdict = Verdict(metrics=figures_of(watch), profile=rules.name, thresholds=rules.thresholds)
     return _restatement(verdict, text, previous, rules) if previous else verdict
 

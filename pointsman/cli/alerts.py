@@ -6,6 +6,7 @@ from urllib.parse import quote, urlencode
 import typer
 from rich.table import Table
 
+from pointsman.cli import words
 from pointsman.cli.asking import JsonOption, TokenOption, UrlOption, asked, passed_on, tell
 from pointsman.cli.tables import print_table
 from pointsman.cli.words import moment
@@ -24,10 +25,11 @@ def alerts(
     url: str = UrlOption,
     token: str = TokenOption,
     as_json: bool = JsonOption,
+    language: str = words.LanguageOption,
 ) -> None:
     """List the alerts that are open. Exit 1: the service did not tell."""
     if not passed_on(context, url, token, as_json):
-        list_alerts(state="open", model="", kind="", limit=50, as_json=as_json, url=url, token=token)
+        list_alerts("open", "", "", 50, as_json=as_json, url=url, token=token, language=language)
 
 
 @app.command("list")
@@ -39,18 +41,28 @@ def list_alerts(
     as_json: bool = JsonOption,
     url: str = UrlOption,
     token: str = TokenOption,
+    language: str = words.LanguageOption,
 ) -> None:
     """Newest first."""
     query = urlencode({"state": state, "model": model, "kind": kind, "limit": limit})
     rows = asked("GET", url, f"/admin/alerts?{query}", token)["alerts"]
+    tell(as_json, rows, lambda: print_table(_open(rows, words.language(language))))
+
+
+def _open(rows: list[dict[str, Any]], language: str) -> Table:
+    t = words.words(language)
     out = Table("alert", "kind", "about", "level", "state", "since", "told", "taken by")
     for row in rows:
         about = " ".join(part for part in (row["subject"], row["scene"]) if part)
-        held = f" ({row['muted']})" if row["muted"] else ""
-        told = "nobody to tell" if row.get("nobody_to_tell") else "yes" if row["announced"] else "not yet"
-        since = moment(row["opened_at"])
-        out.add_row(row["ref"], row["kind"], about, row["stage"], row["state"] + held, since, told, row["acked_by"])
-    tell(as_json, rows, lambda: print_table(out))
+        held = f" ({words.said('muted', row['muted'], language)})" if row["muted"] else ""
+        known = "nobody" if row.get("nobody_to_tell") else "yes" if row["announced"] else "not_yet"
+        kind, level = words.said("kind", row["kind"], language), words.level(row["stage"], language)
+        state, since = (
+            words.said("incidents", f"is_{row['state']}", language).removeprefix("is_"),
+            moment(row["opened_at"]),
+        )
+        out.add_row(row["ref"], kind, about, level, state + held, since, t(f"terminal.told_{known}"), row["acked_by"])
+    return out
 
 
 @app.command()

@@ -50,16 +50,21 @@ def passed_on(context: typer.Context, url: str, token: str, as_json: bool) -> bo
 
 
 def lists(app: typer.Typer, about: str, path: str, field: str, shown: Callable[[Told], object]) -> None:
-    """The group of commands by its name alone tells what GET `path` answers: of it `field` as JSON, else as `shown` prints it."""
+    """The group of commands by its name alone, and its `list`, tell what GET `path` answers: of it `field` as JSON, else as
+    `shown` prints it."""
+
+    def list_(url: str = UrlOption, token: str = TokenOption, as_json: bool = JsonOption) -> None:
+        told = asked("GET", url, path, token)
+        tell(as_json, told[field], lambda: shown(told))
 
     def listed(
         context: typer.Context, url: str = UrlOption, token: str = TokenOption, as_json: bool = JsonOption
     ) -> None:
         if not passed_on(context, url, token, as_json):
-            told = asked("GET", url, path, token)
-            tell(as_json, told[field], lambda: shown(told))
+            list_(url, token, as_json)
 
-    listed.__doc__ = f"{about} Exit 1: the service did not tell."
+    list_.__doc__ = listed.__doc__ = f"{about} Exit 1: the service did not tell."
+    app.command("list")(list_)
     app.callback(invoke_without_command=True)(listed)
 
 

@@ -110,7 +110,8 @@ def _tell(found: list[Curve], scene: str | None) -> None:
         console.print(f"few: under {LEAST_HEALTHY} healthy or {LEAST_ILL} degenerate replies, so nothing is suggested")
     moves = [curve for curve in found if curve.moves]
     if not moves:
-        console.print("nothing is better than what is in force")
+        compared = any(curve.enough for curve in found)
+        console.print("nothing is better than what is in force" if compared else "nothing was compared")
         return
     console.print("\nsuggested, for pointsman.yaml:\n\nprofiles:")
     for scene in dict.fromkeys(curve.scene for curve in moves):

@@ -6,6 +6,7 @@ from urllib.parse import quote
 import typer
 from rich.table import Table
 
+from pointsman.cli import words
 from pointsman.cli.asking import JsonOption, TokenOption, UrlOption, asked, lists, tell
 from pointsman.cli.tables import print_table
 
@@ -58,13 +59,13 @@ for _word, _about in MOVES.items():
 @app.command()
 def report(
     id: str = typer.Argument(help="The release's id, as listed; or a model: its newest."),
-    language: str = typer.Option("zh", help="zh or en."),
+    language: str = words.LanguageOption,
     as_json: bool = JsonOption,
     url: str = UrlOption,
     token: str = TokenOption,
 ) -> None:
     """How a release went: both arms, the evidence, every move. Markdown."""
-    told = asked("GET", url, f"/admin/gray/reports/{id}?language={language}", token)
+    told = asked("GET", url, f"/admin/gray/reports/{id}?language={words.language(language)}", token)
     tell(as_json, told, lambda: typer.echo(told["markdown"]))
 
 

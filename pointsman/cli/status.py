@@ -38,7 +38,7 @@ def status(
     elif as_json:
         typer.echo(json.dumps(told, ensure_ascii=False, indent=2))
     else:
-        print_table(fleet_table(told["models"], told["now"]))
+        print_table(fleet_table(told["models"], told["now"], words.language(language)))
     if told["store_down"]:
         typer.echo("the store does not answer: this is the last known state", err=True)
     if why := told.get("database_fails"):  # an older service does not say
@@ -82,37 +82,41 @@ def _cause(move: dict[str, Any], now_s: float, language: str) -> str:
     return t("why.since", level=level, at=words.moment(move["at"]), held=held, why=whole)
 
 
-def fleet_table(rows: list[dict[str, Any]], now_s: float) -> Table:
+def fleet_table(rows: list[dict[str, Any]], now_s: float, language: str = "en") -> Table:
     """One line per model."""
     out = Table("model", "level", "mode", "for", "shares", "repeats, 10 min", "why")
     for row in rows:
         shares = ", ".join(f"{s['route']} {s['effective']:.0%}" for s in row["shares"])
-        since = words.span(now_s - row["since"]) if row.get("since") else ""
-        cells = (row["model"], _stands(row), _mode(row, now_s), since, shares, _rate(row), _why(row, now_s))
+        since = words.span(now_s - row["since"], language) if row.get("since") else ""
+        stands, mode = _stands(row, language), _mode(row, now_s, language)
+        cells = (row["model"], stands, mode, since, shares, _rate(row, language), _why(row, now_s, language))
         out.add_row(*(Text(cell) for cell in cells))
     return out
 
 
-def _mode(row: dict[str, Any], now_s: float) -> str:
+def _mode(row: dict[str, Any], now_s: float, language: str) -> str:
     """With its end, if it has one."""
     until = row.get("mode_until") or 0.0
-    return words.mode(row["mode"]) + (f", {words.span(until - now_s)} left" if until > now_s else "")
+    left = words.words(language)("terminal.left", left=words.span(until - now_s, language)) if until > now_s else ""
+    return words.mode(row["mode"], language) + left
 
 
-def _rate(row: dict[str, Any]) -> str:
+def _rate(row: dict[str, Any], language: str) -> str:
     """The ratio over 10 minutes; after a move counting begins anew, and a handful of replies is no ratio."""
+    t = words.words(language)
     rule = next((r for r in row["rules"] if r["rule"] == Reason.RATIO_10M), None)
     if rule is None:
-        return "not read yet"
+        return t("terminal.not_read")
     if rule.get("known", True):
-        return f"{rule['value']:.1%} of {rule['n']}"
-    anew = " since its last move" if row["reasons"] else ""
-    return f"too few to tell: {rule['n']} of the {rule['minimum']} needed{anew}"
+        return t("terminal.rate", ratio=f"{rule['value']:.1%}", n=rule["n"])
+    anew = t("terminal.anew") if row["reasons"] else ""
+    return t("terminal.few", n=rule["n"], minimum=rule["minimum"], anew=anew)
 
 
-def _stands(row: dict[str, Any]) -> str:
+def _stands(row: dict[str, Any], language: str) -> str:
     """Its level; `refused` where its vendor turns us away, which serves nobody whatever the level."""
-    return words.level(REFUSED if row.get("refused") and row["effective"] != Level.OPEN else row["effective"])
+    stands = REFUSED if row.get("refused") and row["effective"] != Level.OPEN else row["effective"]
+    return words.level(stands, language)
 
 
 def refusal(row: dict[str, Any], now_s: float, language: str = "en") -> str:
@@ -122,17 +126,19 @@ def refusal(row: dict[str, Any], now_s: float, language: str = "en") -> str:
     return words_of(told, now_s, words.words(language), words.moment) if told else ""
 
 
-def _why(row: dict[str, Any], now_s: float) -> str:
+def _why(row: dict[str, Any], now_s: float, language: str) -> str:
     """That it is refused to us; the reasons of its last move, with the figures it was made on."""
-    return "; ".join(filter(None, (refusal(row, now_s), _moved(row))))
+    return "; ".join(filter(None, (refusal(row, now_s, language), _moved(row, language))))
 
 
-def _moved(row: dict[str, Any]) -> str:
+def _moved(row: dict[str, Any], language: str) -> str:
     if row["mode"] in FORCED:
-        return f"by {row['mode_actor']}: {row['mode_reason']}"
+        return words.words(language)("terminal.by", actor=row["mode_actor"], reason=row["mode_reason"])
+    t = words.words(language)
     moved = (row.get("transitions") or [{}])[-1]
-    said = ", ".join(_figures(moved, words.words()))
-    return ", ".join(map(words.reason, row["reasons"])) + (f" ({said})" if row["reasons"] and said else "")
+    said = t("join").join(_figures(moved, t))
+    why = t("join").join(words.reason(one, language) for one in row["reasons"])
+    return why + (f" ({said})" if row["reasons"] and said else "")
 
 
 def _figures(move: dict[str, Any], t: Words) -> list[str]:

@@ -1,7 +1,7 @@
 """What a terminal says in the place of the admin JSON's words: the console's, so that both call one thing the same.
 
-Tables are English; sentences about a model come in the reader's language: the one asked for, else the terminal's
-(`LC_ALL`, `LC_MESSAGES`, `LANG`), else English. `--json` goes on handing out the words themselves.
+One rule for all commands: what has two languages comes in the reader's, the one asked for, else the terminal's (`LC_ALL`,
+`LC_MESSAGES`, `LANG`), else English. Heads of tables, help and errors are English; `--json` hands out the words themselves.
 """
 
 import os
@@ -14,7 +14,7 @@ import typer
 from console.words import LANGUAGES, Words, duration, load
 
 LanguageOption: str = typer.Option(
-    "", "--language", "--lang", help="Of the sentences: zh or en; else the terminal's (LANG), else en."
+    "", "--language", "--lang", help="Of words and sentences: zh or en; else the terminal's (LANG), else en."
 )
 
 
@@ -35,26 +35,27 @@ def language(asked: str = "") -> str:
     return "zh" if set_to.lower().startswith("zh") else "en"
 
 
-def level(word: str) -> str:
-    return _said("level", word)
+def level(word: str, language: str = "en") -> str:
+    return said("level", word, language)
 
 
-def mode(word: str) -> str:
-    return _said("mode", word)
+def mode(word: str, language: str = "en") -> str:
+    return said("mode", word, language)
 
 
-def reason(word: str) -> str:
-    return _said("reason", word)
+def reason(word: str, language: str = "en") -> str:
+    return said("reason", word, language)
 
 
-def _said(kind: str, word: str) -> str:
+def said(kind: str, word: str, language: str = "en") -> str:
     """A word that a newer service knows and we do not is shown as it is."""
-    return words()(f"{kind}.{word}") if f"{kind}.{word}" in words() else word
+    t = words(language)
+    return t(f"{kind}.{word}") if f"{kind}.{word}" in t else word
 
 
-def span(seconds: float) -> str:
+def span(seconds: float, language: str = "en") -> str:
     """`45 s`, `12 min`, `3 h 20 min`."""
-    return duration(words(), seconds)
+    return duration(words(language), seconds)
 
 
 def moment(at: float | None, zone: str = "") -> str:

@@ -24,11 +24,18 @@ def table(guard: Guard, route: Route, clock: Clock, reduced_share: float) -> Tab
     """Each model of `route`: level, share of traffic, replies and repeats of the last 10 minutes on this replica, why."""
     levels = guard.levels()
     parts = shares(route.candidates, levels, reduced_share=reduced_share)
-    out = Table(title=f"route {route.name}", title_justify="left", expand=False)
-    for column in ("model", "level", "share", "replies", "repeats", "since", "why"):
-        out.add_column(column, justify="right" if column in ("share", "replies", "repeats") else "left")
+    out = empty(route.name)
     for candidate in route.candidates:
         out.add_row(*row(guard, candidate.model, levels, parts, clock))
+    return out
+
+
+def empty(route: str) -> Table:
+    """Names and levels come whole in a narrow terminal; what else does not fit goes on in the next line."""
+    out = Table(title=f"route {route}", title_justify="left", expand=False)
+    for column in ("model", "level", "share", "replies", "repeats", "since", "why"):
+        right, whole = column in ("share", "replies", "repeats"), column in ("model", "level")
+        out.add_column(column, justify="right" if right else "left", no_wrap=whole, overflow="fold")
     return out
 
 

@@ -5,7 +5,7 @@ from itertools import count
 import pytest
 
 from detector import GatePolicy, Profile, StreamGate, score
-from detector.batch import judge, summary
+from detector.batch import judge, record_of, summary
 from detector.verdict import Verdict
 
 HEALTHY = " ".join(
@@ -48,5 +48,16 @@ def test_a_streams_verdict_says_what_the_looks_at_it_cost(text: str) -> None:
 
 
 def test_the_command_line_shows_the_lines_in_force() -> None:
-    assert "trigram_repeat 0.00 (> 0.8)" in summary(judge("Short and sound.", profile="verse"))[1]
-    assert "(> 0.6)" in summary(judge("Short and sound."))[1]
+    assert "trigram_repeat 0.00 (line 0.8)" in summary(judge("Short and sound.", profile="verse"))[1]
+    assert "(line 0.6)" in summary(judge("Short and sound."))[1]
+
+
+@pytest.mark.parametrize("text", ["word " * 30_000, "你！" * 300, "the same again " * 400])
+def test_the_share_of_trigrams_was_nothing_for_a_plain_loop(text: str) -> None:
+    assert score(text).metrics.trigram_repeat > 0.9, "its figures are of the whole run, not of the first copies"
+
+
+def test_a_loop_too_short_for_a_share_of_trigrams_is_shown_without_one() -> None:
+    verdict = judge("ha " * 20)
+    assert verdict.degenerate and "trigram_repeat – (line 0.6)" in summary(verdict)[1]
+    assert record_of(verdict)["metrics"]["trigram_repeat"] is None

@@ -147,3 +147,9 @@ def test_an_alert_that_nobody_was_told_of_said_yes(
 ) -> None:
     monkeypatch.setitem(globals(), "INCIDENT", INCIDENT | row)
     assert said in CliRunner().invoke(app, ["alerts"]).stdout
+
+
+def test_alerts_stayed_english_whatever_was_asked_for(service: Service) -> None:
+    for arguments in (["alerts", "--lang", "zh"], ["alerts", "list", "--lang", "zh"]):
+        out = CliRunner().invoke(app, arguments, env={"COLUMNS": "200"}).stdout
+        assert "已认领" in out and "已通知" in out and "acked" not in out and "transition" not in out

@@ -52,7 +52,7 @@ def test_models_lists_all_and_tells_the_rules_and_moves_of_one(monkeypatch: pyte
     code, out, _ = told(monkeypatch, FLEET, "models")
     assert code == 0 and "acme/large" in out and "warn" in out
     code, out, _ = told(monkeypatch, FLEET, "models", "acme/large")
-    assert code == 0 and "97/30" in out and "reached" in out and "[red]breaker" in out
+    assert code == 0 and "97 / 30" in out and "reached" in out and "[red]breaker" in out
     code, out, _ = told(monkeypatch, FLEET, "models", "nobody")
     assert code == 1 and "known: acme/large" in out
 
@@ -316,3 +316,75 @@ def test_findings_are_told_with_the_figures_they_were_decided_on(monkeypatch: py
 def test_findings_since_no_moment_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     code, out, calls = told(monkeypatch, {"findings": []}, "findings", "--since", "yesterday")
     assert code == 2 and "'yesterday' is no moment" in out and calls == []
+
+
+@pytest.mark.parametrize(
+    ("group", "field", "path"),
+    [("gray", "releases", "/admin/gray"), ("jobs", "jobs", "/admin/jobs"), ("switch", "switches", "/admin/switches")],
+)
+def test_list_was_no_such_command_though_help_says_list_them(
+    group: str, field: str, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bare, listed = (told(monkeypatch, {field: [], "now": 0}, *words) for words in ((group,), (group, "list")))
+    assert listed == bare and listed[0] == 0 and listed[2][0][1].endswith(path)
+    code, _, calls = told(monkeypatch, {field: [], "now": 0}, group, "--url", "http://other:1", "list")
+    assert code == 0 and calls[0][1] == f"http://other:1{path}"
+
+
+@pytest.mark.parametrize(
+    ("more", "lang", "wanted"),
+    [
+        ((), "C.UTF-8", "en"), ((), "zh_CN.UTF-8", "zh"), (("--lang", "en"), "zh_CN.UTF-8", "en"), (("--lang", "zh"), "", "zh"),
+    ],
+)  # fmt: skip
+def test_a_gray_report_came_in_chinese_in_any_terminal(
+    more: tuple[str, ...], lang: str, wanted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("LC_ALL", "LC_MESSAGES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LANG", lang)
+    _, _, calls = told(monkeypatch, {"markdown": "#"}, "gray", "report", "a", *more)
+    assert calls[0][1].endswith(f"/admin/gray/reports/a?language={wanted}")
+
+
+@pytest.mark.parametrize("more", [("--lang", "zh"), ()])
+@pytest.mark.parametrize("command", [("status",), ("models",), ("models", "acme/large")])
+def test_the_tables_words_stayed_english_whatever_was_asked_for(
+    command: tuple[str, ...], more: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LC_ALL", "C" if more else "zh_CN.UTF-8")
+    code, out, _ = told(monkeypatch, FLEET, *command, *more)
+    assert code == 0 and "L1 预警" in out and "自动" in out and "共 97 条" in out
+    assert "warn" not in out and "automatic" not in out
+
+
+def test_the_rules_of_a_model_read_otherwise_than_on_its_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    from breaker.levels import Level, Reason
+    from breaker.triggers import Reading
+    from console.why import rule_line
+    from console.words import load
+
+    shown = [
+        Reading(reason=Reason.RATIO_10M, level=Level.WARN, value=0.0825, line=0.08, n=97, minimum=30, known=True, fired=True),
+        Reading(reason=Reason.RATIO_10M, level=Level.REDUCED, line=0.15, minimum=30),
+        Reading(reason=Reason.NIGHTLY, level=Level.REDUCED, line=1.0),
+    ]  # fmt: skip
+    rules = [
+        {"rule": r.reason.value, "level": r.level.value, "value": r.value, "line": r.line, "n": r.n, "minimum": r.minimum,
+         "known": r.known, "fired": r.fired}
+        for r in shown
+    ]  # fmt: skip
+    fleet = FLEET | {"models": [ROW | {"rules": rules}]}
+    for language in ("en", "zh"):
+        t = load()[language]
+        _, out, _ = told(monkeypatch, fleet, "models", "acme/large", "--lang", language)
+        for line in (rule_line(reading, t) for reading in shown):
+            words = (line.name, line.value, line.line, line.sample, t(f"model.rule_{line.state}"))
+            assert any(all(word in row for word in words) for row in out.splitlines()), words
+
+
+def test_a_rule_of_a_newer_service_is_shown_by_its_own_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    newer = RULE | {"rule": "moonphase", "level": "eclipsed", "value": 3, "line": 2}
+    code, out, _ = told(monkeypatch, FLEET | {"models": [ROW | {"rules": [newer]}]}, "models", "acme/large")
+    row = next(line for line in out.splitlines() if "moonphase" in line)
+    assert code == 0 and "eclipsed" in row and "≥ 2" in row

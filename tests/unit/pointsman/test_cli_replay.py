@@ -128,3 +128,10 @@ def test_marking_what_is_not_there_is_told(tmp_path: Path) -> None:
     assert shown.exit_code == 1 and "no failed reply of nobody" in shown.stderr
     shown = RUN.invoke(app, ["replay", "--since", "1d", "--base", str(file)])
     assert shown.exit_code == 0 and "0 judged" in shown.stdout
+
+
+def test_calibrate_claimed_that_nothing_is_better_though_nothing_was_compared(tmp_path: Path) -> None:
+    file = tmp_path / "few.jsonl"
+    file.write_text(json.dumps({"text": "Fine so far.", "label": "healthy"}) + "\n", encoding="utf-8")
+    told = RUN.invoke(app, ["calibrate", str(file)], env={"COLUMNS": "160"})
+    assert told.exit_code == 0 and "nothing was compared" in told.stdout and "nothing is better" not in told.stdout

@@ -83,9 +83,11 @@ def test_score_prints_zero_for_what_it_did_not_work_out(tmp_path: Path) -> None:
     loop, before = "好的，马上 " * 60, tmp_path / "before"
     before.write_text("Something else was said before, at some length, so that there is a thing to compare with.")
     told = RUN.invoke(app, ["score", "-"], input="A short and healthy reply.").stdout
-    assert "trigram_repeat 0.00 (> 0.6)  char_repeat 0.00 (> 0.35)  context_sim – (> 0.85)  cycle_count" in told
+    assert (
+        "trigram_repeat 0.00 (line 0.6)  char_repeat 0.00 (line 0.35)  context_sim – (line 0.85)  cycle_count" in told
+    )
     told = RUN.invoke(app, ["score", "-", "--history", str(before)], input="A short and healthy reply.").stdout
-    assert "char_repeat 0.00 (> 0.35)  context_sim 0.00 (> 0.85)" in told
+    assert "char_repeat 0.00 (line 0.35)  context_sim 0.00 (line 0.85)" in told
     told = RUN.invoke(app, ["score", "-"], input=loop).stdout
     assert re.search(r"char_repeat 0\.\d\d .* context_sim – ", told)
     metrics = json.loads(RUN.invoke(app, ["score", "--json", "-"], input="Fine.").stdout)["metrics"]
