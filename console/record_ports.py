@@ -58,7 +58,10 @@ class Failed(BadReplyRow):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sought:
-    """Which requests are looked for; empty fields ask for nothing. `trouble`: failed over, cut, or refused."""
+    """Which requests are looked for; empty fields ask for nothing. `trouble`: failed over, cut, or refused.
+
+    `fallback`: what the user got: `none` a first reply, `error` an error in its place.
+    """
 
     request_id: str = ""
     app: str = ""

@@ -173,8 +173,10 @@ class GrayKeeper:
         actor: str,
         note: str,
         fence: int | None = None,
+        anew: bool = False,
     ) -> GrayRelease:
-        """Begin, or begin anew with another version. `fence`: of the leader, where no person does it.
+        """Begin. `anew`: over again with another version where the same candidate is under way, which a person stops first.
+        `fence`: of the leader, where no person does it.
 
         Raises KeyError (unknown model), RefusedGray, StoreUnavailable.
         """
@@ -190,6 +192,9 @@ class GrayKeeper:
         id = self._new_id()
 
         def begin(here: GrayRelease | None) -> GrayRelease:
+            if here is not None and here.stage.active and not anew:
+                under_way = f"{here.candidate!r} in version {here.version!r} ({here.stage.value})"
+                raise RefusedGray(f"{model!r} has a release under way already, {under_way}: stop it first")
             return commands.started(
                 here, model=model, candidate=candidate, version=wanted, id=id, by_itself=by_itself,
                 policy=self._policy, now_s=self._clock.now_s(), actor=actor, note=note,
@@ -220,7 +225,7 @@ class GrayKeeper:
             if here.candidate == candidate and here.stage.active and here.version != version:
                 again = self.start(
                     here.model, candidate, version=version, by_itself=here.by_itself, actor="monitor", note=note,
-                    fence=fence,
+                    fence=fence, anew=True,
                 )  # fmt: skip
                 with contextlib.suppress(RefusedGray):  # one of the two is sick: the tick deals with that
                     await again

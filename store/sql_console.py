@@ -12,10 +12,11 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from breaker.window import COUNT_NAMES, Counts
 from console.record_ports import Asked, Failed, Hour, HourBook, Records, Sought, Try
+from console.shown import ERROR
 from store.sql_link import answered
 from store.tables import call, failed_reply, hour_count
 
-FIELDS = ("app", "route", "scene", "session", "fallback")
+FIELDS = ("app", "route", "scene", "session")
 
 
 class SqlRecords:
@@ -87,6 +88,10 @@ def _search(sought: Sought) -> Select[Any]:
     for name in FIELDS:
         if wanted := getattr(sought, name):
             query = query.where(columns[name] == wanted)
+    if sought.fallback:
+        query = query.where(columns.fallback == ("none" if sought.fallback == ERROR else sought.fallback))
+    if sought.fallback in ("none", ERROR):
+        query = query.where(columns.status >= 400 if sought.fallback == ERROR else columns.status < 400)
     if sought.model:
         query = query.where(columns.served_model == sought.model)
     if sought.trouble:

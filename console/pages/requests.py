@@ -9,12 +9,12 @@ from console.csv_out import Sheet, records
 from console.fleet_ports import AuditTrail
 from console.marked import marked
 from console.record_ports import Asked, Records, Sought, Try
-from console.shown import hidden
+from console.shown import ERROR, got, hidden
 from console.site import Site, Visit, acts, looks
 
 PAGE = 50
 SPANS = {"1h": 3_600.0, "24h": 86_400.0, "7d": 7 * 86_400.0, "30d": 30 * 86_400.0}
-FALLBACKS = ("none", "spare", "model", "splice", "cut", "phrase")
+FALLBACKS = ("none", "spare", "model", "splice", "cut", "phrase", ERROR)
 MARKS = ("right", "wrong", "")
 
 
@@ -45,6 +45,7 @@ class RequestPages:
             span=span_of(visit),
             spans=list(SPANS),
             fallbacks=FALLBACKS,
+            got=got,
             sheets={"requests": _sheet(found)},
         )
 
@@ -61,6 +62,7 @@ class RequestPages:
             asked=asked,
             failed=failed,
             axis=axis,
+            got=got(asked.fallback, asked.status),
             end_ms=max([asked.elapsed_ms, *(begun + one.elapsed_ms for one, begun in axis)]) or 1,
             marked=lambda one: marked(one.excerpt, onset=one.onset),
             hidden=lambda one: hidden(

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from console.shown import hidden
+from console.shown import got, hidden
 from pointsman.cli.asking import TokenOption, UrlOption, asked
 from pointsman.cli.tables import print_table
 from pointsman.cli.words import moment, words
@@ -54,13 +54,20 @@ def table(rows: list[dict[str, Any]]) -> Table:
             row["app"],
             row["route"],
             row["served_model"],
-            row["fallback"],
+            got_words(row),
             str(len(row["attempts"])),
             f"{row['elapsed_ms']} ms",
             str(row["status"]),
         )
         out.add_row(*(Text(cell) for cell in cells))
     return out
+
+
+def got_words(row: dict[str, Any]) -> str:
+    """What the user got, as the console calls it; a word that a newer service knows and we do not is shown as it is."""
+    what = got(row["fallback"], row["status"])
+    known = words()
+    return known(f"fallback.{what}", status=row["status"]) if f"fallback.{what}" in known else what
 
 
 def _show(told: dict[str, Any]) -> None:

@@ -49,6 +49,8 @@ async def test_each_field_narrows_the_search(engine: AsyncEngine) -> None:
     assert await ids(app="shop") == await ids(model="b") == await ids(fallback="model") == ["pm-1b"]
     assert await ids(session="s2") == ["pm-2%"]
     assert await ids(trouble=True) == ["pm-1b", "pm-2%"]
+    assert await ids(fallback="none") == ["pm-1a", "pm-3"]
+    assert await ids(fallback="error") == ["pm-2%"]
     assert await ids(since=850.0, before=1_000.0) == ["pm-1b"]
 
 

@@ -308,3 +308,13 @@ async def test_an_older_document_is_not_kept_over_a_newer_one(world: World) -> N
     await world.archive.keep(newer)
     await world.archive.keep(replace(release, share=0.9))
     assert await world.archive.release(release.id) == newer
+
+
+async def test_a_second_start_replaced_the_release_under_way_without_asking(world: World) -> None:
+    begun = await world.start()
+    for more in ({}, {"version": "gpt-2b"}):
+        with pytest.raises(RefusedGray, match=r"'a' has a release under way already, 'a2' .*: stop it first"):
+            await world.start(**more)
+    assert (await world.kept()).id == begun.id
+    await world.keeper.stop("a", "ann", "wrong version")
+    assert (await world.start(version="gpt-2b")).version == "gpt-2b"

@@ -4,6 +4,7 @@ import pytest
 
 from console.pages.requests import time_axis
 from console.record_ports import Try
+from pointsman.cli.requests import got_words
 from tests.support.console_desk import Browser, World, asked, failed
 
 
@@ -120,3 +121,43 @@ def test_attempts_of_older_rows_are_laid_end_to_end() -> None:
         return Try(model="m", endpoint=0, fault="", status=200, begun_ms=begun, elapsed_ms=ms)
 
     assert [at for _, at in time_axis(asked(tries=(one(100, None), one(50, None), one(10, 400))))] == [0, 100, 400]
+
+
+@pytest.mark.parametrize(
+    ("language", "status", "said", "short"),
+    [
+        ("en", 503, "an error (503)", "error (503)"),
+        ("en", 502, "an error (502)", "error (502)"),
+        ("en", 499, "nothing more: the client left", "the client left"),
+        ("zh", 503, "一个错误（503）", "错误（503）"),
+    ],
+)
+async def test_an_error_was_shown_as_the_first_reply_as_it_came(
+    language: str, status: int, said: str, short: str
+) -> None:
+    world = World(asked=[asked(fallback="none", status=status, code="shutting_down", served_model="", stream=False)])
+    async with Browser(world, language=language) as browser:
+        await browser.login()
+        one = (await browser.get("/request?id=pm-1")).text
+        listed = (await browser.get("/requests?span=30d")).text
+    assert said in one
+    assert f"▲ {short}" in listed
+    assert "as it came" not in one
+    assert "首次回复，原样" not in one
+
+
+async def test_first_text_is_told_of_streams_alone() -> None:
+    """Of a request that was not streamed the user saw all of it at once."""
+    for stream, told in ((True, True), (False, False)):
+        world = World(asked=[asked(stream=stream)])
+        async with Browser(world) as browser:
+            await browser.login()
+            assert ("first text at" in (await browser.get("/request?id=pm-1")).text) is told
+
+
+@pytest.mark.parametrize(
+    ("fallback", "status", "words"),
+    [("none", 200, "first reply"), ("none", 503, "error (503)"), ("phrase", 200, "phrase"), ("newer", 200, "newer")],
+)
+def test_the_terminal_said_none_where_the_user_got_the_first_reply(fallback: str, status: int, words: str) -> None:
+    assert got_words({"fallback": fallback, "status": status}) == words
