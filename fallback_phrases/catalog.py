@@ -24,11 +24,16 @@ class BadPhraseFile(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phrases:
-    """One language: phrases by scene (`default` always there) and closing lines, none of them empty."""
+    """One language: phrases by scene (`default` always there) and closing lines, none of them empty.
+
+    `unreachable`: said in every scene where no model gave any reply, so that other words would not help; files from
+    before it was known have none, and say the scene's.
+    """
 
     language: str
     scenes: Mapping[str, tuple[str, ...]]
     closing: tuple[str, ...]
+    unreachable: tuple[str, ...] = ()
 
 
 class Catalog:
@@ -43,12 +48,14 @@ class Catalog:
     def languages(self) -> Mapping[str, Phrases]:
         return self._languages
 
-    def pick(self, language: str, scene: str, rng: Random) -> str | None:
-        """One phrase; None for scenes whose reader is a program."""
+    def pick(self, language: str, scene: str, rng: Random, *, replied: bool = True) -> str | None:
+        """One phrase; None for scenes whose reader is a program. `replied`: some model gave a reply, of no use."""
         if scene in SILENT_SCENES:
             return None
-        scenes = self._spoken(language).scenes
-        return rng.choice(scenes.get(scene) or scenes[DEFAULT_SCENE])
+        spoken = self._spoken(language)
+        if not replied and spoken.unreachable:
+            return rng.choice(spoken.unreachable)
+        return rng.choice(spoken.scenes.get(scene) or spoken.scenes[DEFAULT_SCENE])
 
     def closing_line(self, language: str, rng: Random) -> str:
         return rng.choice(self._spoken(language).closing)
@@ -70,7 +77,7 @@ def parse(text: str, name: str) -> Phrases:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise BadPhraseFile(f"{name}: {error}") from error
-    unknown = set(data) - {"language", "closing", "scenes"}
+    unknown = set(data) - {"language", "closing", "unreachable", "scenes"}
     if unknown:
         raise BadPhraseFile(f"{name}: unknown keys {', '.join(sorted(unknown))}")
     scenes = data.get("scenes")
@@ -80,6 +87,7 @@ def parse(text: str, name: str) -> Phrases:
         language=data["language"],
         scenes={scene: _lines(lines, f"{name}: scenes.{scene}") for scene, lines in scenes.items()},
         closing=_lines(data.get("closing"), f"{name}: closing"),
+        unreachable=_lines(data["unreachable"], f"{name}: unreachable") if "unreachable" in data else (),
     )
 
 

@@ -12,12 +12,13 @@ from fallback_phrases.catalog import DEFAULT_SCENE, SILENT_SCENES, Phrases
 LEAST_CHARS, MOST_CHARS = 2, 300
 """A user reads a phrase in place of an answer: a word says too little, a page too much."""
 MOST_LINES = 50
-CLOSING = "closing"
+CLOSING, UNREACHABLE = "closing", "unreachable"
+"""Lists that belong to no scene."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flaw:
-    """What is wrong, where: `scene` (or `closing`), the line counted from 1 (0: the whole list), and a word for the page."""
+    """What is wrong, where: `scene` (or `closing`, `unreachable`), the line counted from 1 (0: the whole list), and a word for the page."""
 
     scene: str
     line: int
@@ -32,6 +33,8 @@ def lines_of(text: str) -> tuple[str, ...]:
 def flaws(phrases: Phrases, scenes: frozenset[str]) -> list[Flaw]:
     """Everything that must be mended before these phrases may be used. `scenes`: those that routes can have."""
     found = list(_list_flaws(CLOSING, phrases.closing))
+    if phrases.unreachable:
+        found += _list_flaws(UNREACHABLE, phrases.unreachable)
     if not phrases.scenes.get(DEFAULT_SCENE):
         found.append(Flaw(scene=DEFAULT_SCENE, line=0, why="no_default"))
     for scene, lines in phrases.scenes.items():
@@ -60,7 +63,10 @@ def _list_flaws(scene: str, lines: Sequence[str]) -> Iterator[Flaw]:
 
 def written(phrases: Phrases) -> str:
     """The text of a phrase file. JSON's strings are TOML's basic strings, as long as nothing beyond them is escaped."""
-    parts = [f"language = {_quoted(phrases.language)}", f"closing = {_list(phrases.closing)}", "", "[scenes]"]
+    parts = [f"language = {_quoted(phrases.language)}", f"closing = {_list(phrases.closing)}"]
+    if phrases.unreachable:
+        parts.append(f"unreachable = {_list(phrases.unreachable)}")
+    parts += ["", "[scenes]"]
     parts += [f"{_quoted(scene)} = {_list(lines)}" for scene, lines in phrases.scenes.items()]
     return "\n".join(parts) + "\n"
 
@@ -75,4 +81,5 @@ def _quoted(text: str) -> str:
 
 def texts(phrases: Phrases) -> Mapping[str, str]:
     """Each list as the text of a form field: one phrase a line."""
-    return {CLOSING: "\n".join(phrases.closing), **{scene: "\n".join(lines) for scene, lines in phrases.scenes.items()}}
+    apart = {CLOSING: phrases.closing} | ({UNREACHABLE: phrases.unreachable} if phrases.unreachable else {})
+    return {name: "\n".join(lines) for name, lines in (apart | dict(phrases.scenes)).items()}

@@ -6,7 +6,7 @@ Posture when SQL is gone: what this process last knew stays in force.
 import contextlib
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from base.clock import Clock, SystemClock
 from breaker.ports import StoreUnavailable
@@ -46,7 +46,10 @@ class KeptPhrases:
 
 
 def joined(saved: Iterable[PhraseVersion]) -> Catalog:
-    """The shipped phrases, each language replaced by its saved version. One that cannot be read is left out and logged."""
+    """The shipped phrases, each language replaced by its saved version. One that cannot be read is left out and logged.
+
+    A version without sentences for when no model replied, as those saved before there were any, keeps the shipped ones.
+    """
     languages: dict[str, Phrases] = dict(load_shipped().languages)
     for version in saved:
         try:
@@ -54,6 +57,9 @@ def joined(saved: Iterable[PhraseVersion]) -> Catalog:
         except BadPhraseFile:
             log.exception("saved phrases cannot be read; the ones before stay")
             continue
+        before = languages.get(phrases.language)
+        if before is not None and not phrases.unreachable:
+            phrases = replace(phrases, unreachable=before.unreachable)
         languages[phrases.language] = phrases
     return Catalog(languages.values())
 

@@ -81,6 +81,8 @@ def build_app(deps: Deps, *, lifespan: Any = None) -> RouterApp:
 
     @app.get("/v1/models/{model:path}")
     async def one_model(request: Request, model: str) -> dict[str, Any]:
+        if not model:
+            return await list_models(request)
         caller = deps.keys.caller(request.headers.get("authorization"))
         if deps.topology.route(model) is None:
             raise _unknown(model)

@@ -9,7 +9,7 @@ from breaker.levels import Level
 from detector.verdict import LoopClass
 from router.errors import AllModelsDown, NoUsableReply, RouterError
 from router.journey import Answer, Journey
-from router.ladder import End, end_of, soft_code
+from router.ladder import End, end_of, replied, soft_code
 from router.sse import decode, encode, usage_shape
 from router.wire import Kind
 from upstream.attempt import Attempt
@@ -43,7 +43,7 @@ def last_words(journey: Journey) -> str | None:
     if head and len(head) >= floor:
         journey.fallback = "cut"
         return f"{head.rstrip()}\n\n{deps.catalog.closing_line(journey.language, deps.rng)}"
-    phrase = deps.catalog.pick(journey.language, journey.scene, deps.rng)
+    phrase = deps.catalog.pick(journey.language, journey.scene, deps.rng, replied=replied(journey.tried))
     if phrase is not None:
         journey.fallback = "phrase"
     return phrase

@@ -43,6 +43,8 @@ class Said:
 
 def parse_feedback(raw: bytes) -> tuple[list[Said | RouterError], bool]:
     """The items, and whether they came as a batch; in a batch a wrong item is an error in its place."""
+    if not raw.strip():
+        raise BadRequest("the body is empty: send one UTF-8 JSON object")
     try:
         body = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

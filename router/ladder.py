@@ -100,9 +100,14 @@ def end_of(tried: Sequence[Tried], route: Route, *, fallback_allowed: bool) -> E
         if last is Fault.REJECTED or all(f in CALLERS_OWN for f in faults):
             return End.CALLER
     phrase = fallback_allowed and route.phrases
-    if all(f in OUT_OF_SERVICE or f in CALLERS_OWN for f in faults):
+    if not replied(tried):
         return End.PHRASE if phrase and route.when_down is WhenDown.PHRASE else End.ALL_DOWN
     return End.PHRASE if phrase else End.NO_USABLE_REPLY
+
+
+def replied(tried: Sequence[Tried]) -> bool:
+    """Whether any model gave a reply, of whatever use: else none was asked, could be reached in time, or would take the call."""
+    return any(t.attempt.fault not in OUT_OF_SERVICE | CALLERS_OWN for t in tried)
 
 
 def root_fault(tried: Sequence[Tried]) -> Fault | None:

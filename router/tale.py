@@ -88,16 +88,15 @@ class Tale:
         `model`: who is answering just now; its call counts though it has not ended.
         """
         name = model or (self.served.name if self.served else "")
-        asked = name or (self.tried[-1].model if self.tried else "")
-        level = self.deps.guard.levels().get(asked, Level.HEALTHY) if asked else Level.OPEN
         out: dict[str, Any] = {
             "request_id": self.id,
             "model": name,
             "attempts": len(self.tried) + (model is not None),
             "verdict": self.verdict_word(),
             "fallback": self.fallback,
-            "state": level.value,
         }
+        if name:  # of a phrase or an error no model is the one that answered
+            out["state"] = self.deps.guard.levels().get(name, Level.HEALTHY).value
         if self.code:
             out["code"] = self.code
         if self.adjusted:

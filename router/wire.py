@@ -119,6 +119,8 @@ def text_of(content: Any) -> str:
 
 
 def _object(raw: bytes) -> dict[str, Any]:
+    if not raw.strip():
+        raise BadRequest("the body is empty: send one UTF-8 JSON object")
     try:
         body = _decode(raw)
     except RecursionError:

@@ -14,7 +14,7 @@ from console.phrase_ports import PhraseBook, PhraseVersion
 from console.site import Site, Visit, acts, looks
 from detector import score
 from fallback_phrases.catalog import DEFAULT_SCENE, SILENT_SCENES, BadPhraseFile, Phrases, parse
-from fallback_phrases.writing import CLOSING, Flaw, flaws, lines_of, texts, written
+from fallback_phrases.writing import CLOSING, UNREACHABLE, Flaw, flaws, lines_of, texts, written
 
 VERSIONS = 50
 FIELD = "scene_"
@@ -59,19 +59,19 @@ class PhrasePages:
         )
 
     def _fields(self, phrases: Phrases) -> Mapping[str, str]:
-        """Every scene that may have phrases, those without any empty; the default first, closing lines last."""
+        """Every scene that may have phrases, those without any empty; the default first, what belongs to no scene last."""
         have = texts(phrases)
         scenes = sorted((self._book.scenes() | set(phrases.scenes)) - SILENT_SCENES - {DEFAULT_SCENE})
-        return {name: have.get(name, "") for name in (DEFAULT_SCENE, *scenes, CLOSING)}
+        return {name: have.get(name, "") for name in (DEFAULT_SCENE, *scenes, UNREACHABLE, CLOSING)}
 
     def _typed(self, form: Form) -> Phrases:
         language = form.one_of("language", list(self._book.current()))
         scenes = self._fields(self._book.current()[language])
         lists = {name: lines_of(form.raw(FIELD + name)) for name in scenes}
-        closing = lists.pop(CLOSING)
+        closing, unreachable = lists.pop(CLOSING), lists.pop(UNREACHABLE)
         # A scene left empty speaks by its default.
         kept = {name: lines for name, lines in lists.items() if lines or name == DEFAULT_SCENE}
-        return Phrases(language=language, scenes=kept, closing=closing)
+        return Phrases(language=language, scenes=kept, closing=closing, unreachable=unreachable)
 
     async def preview(self, visit: Visit) -> Response:
         typed = self._typed(visit.form)
@@ -88,7 +88,7 @@ class PhrasePages:
         """The detector reads phrases too: one that it would call a loop must not go out."""
         loops = [
             Flaw(scene=scene, line=number, why="loops")
-            for scene, lines in {**typed.scenes, CLOSING: typed.closing}.items()
+            for scene, lines in {**typed.scenes, UNREACHABLE: typed.unreachable, CLOSING: typed.closing}.items()
             for number, line in enumerate(lines, 1)
             if score(line).degenerate
         ]

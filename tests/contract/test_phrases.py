@@ -39,6 +39,15 @@ async def test_a_version_that_cannot_be_read_leaves_the_shipped_ones(engine: Asy
     assert joined((await store.newest()).values()).languages["en"] == load().languages["en"]
 
 
+async def test_a_version_from_before_there_were_sentences_for_no_reply_says_the_shipped_ones(
+    engine: AsyncEngine,
+) -> None:
+    store = SqlPhrases(engine)
+    await store.save("en", written(NEW), "Li", "before", 1.0)
+    english = joined((await store.newest()).values()).languages["en"]
+    assert (english.scenes, english.unreachable) == (NEW.scenes, load().languages["en"].unreachable)
+
+
 async def test_nothing_new_is_nothing_read(engine: AsyncEngine) -> None:
     store = SqlPhrases(engine)
     saved = await store.save("en", written(NEW), "Li", "first", 1.0)

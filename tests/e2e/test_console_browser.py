@@ -147,6 +147,7 @@ async def _edits_a_phrase(page: Any, service: Running, client: httpx.AsyncClient
     await page.goto(f"{service.urls[1]}/phrases?language=en")
     await page.fill("[name=scene_default]", "Please hold the line, we are changing trains.")
     await page.fill("[name=scene_chat]", "")
+    await page.fill("[name=scene_unreachable]", "No train runs just now; please ask again soon.")
     await page.click("button:has-text('Preview')")
     await page.wait_for_selector("#preview ins:has-text('changing trains')")
     await page.fill("[name=reason]", "our own words")
@@ -154,7 +155,7 @@ async def _edits_a_phrase(page: Any, service: Running, client: httpx.AsyncClient
     await page.wait_for_selector("text=every replica says it")
     body = {"model": "lone", "messages": [{"role": "user", "content": "Hello there! [[500]]"}]}
     answer = await client.post(f"{service.url}/v1/chat/completions", json=body)
-    assert "changing trains" in answer.text
+    assert "No train runs just now" in answer.text
 
 
 @pytest.mark.timeout(600)

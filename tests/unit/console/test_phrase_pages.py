@@ -37,7 +37,7 @@ class Book:
 def typed(**scenes: str) -> dict[str, str]:
     """The English form as it stands, with some fields changed."""
     english = SHIPPED["en"]
-    lists = {**english.scenes, "closing": english.closing}
+    lists = {**english.scenes, "closing": english.closing, "unreachable": english.unreachable}
     fields = {f"scene_{name}": "\n".join(lines) for name, lines in lists.items()}
     return {"language": "en", "seen": "0", **fields, **{f"scene_{name}": text for name, text in scenes.items()}}
 
@@ -57,6 +57,15 @@ async def test_a_phrase_is_edited_saved_and_said() -> None:
     assert book.current()["en"].closing == SHIPPED["en"].closing
     assert "in force" in text and "kinder" in text
     assert [(a.action, a.target, a.reason) for a in world.acted] == [("edit_phrases", "en", "kinder")]
+
+
+async def test_what_is_said_when_no_model_replied_is_edited_like_a_scene() -> None:
+    book = Book()
+    async with Browser(World(), phrases=book) as browser:
+        await browser.login()
+        fields = typed(unreachable="No line is free; please ask again soon.")
+        await browser.post("/phrases/save", seen_on="/phrases?language=en", reason="our own", **fields)
+    assert book.current()["en"].unreachable == ("No line is free; please ask again soon.",)
 
 
 async def test_a_preview_shows_what_goes_and_comes_and_changes_nothing() -> None:
@@ -81,6 +90,8 @@ async def test_an_unchanged_form_says_so() -> None:
         pytest.param({"default": ""}, "at least one phrase", id="no default"),
         pytest.param({"closing": " \n "}, "at least one line", id="no closing line"),
         pytest.param({"chat": "x"}, "2 to 300", id="too short"),
+        pytest.param({"unreachable": "x"}, "2 to 300", id="too short, for when no model replied"),
+        pytest.param({"unreachable": "again " * 45}, "like a loop", id="a loop, for when no model replied"),
         pytest.param({"chat": "y" * 301}, "2 to 300", id="too long"),
         pytest.param({"chat": "Twice.\nTwice."}, "twice", id="said twice"),
         pytest.param({"chat": "again " * 45}, "like a loop", id="a loop"),

@@ -9,9 +9,12 @@ from fallback_phrases.writing import flaws, lines_of, written
 LINES = st.lists(st.text(min_size=1).filter(lambda t: t.strip() and "\n" not in t), min_size=1, max_size=4)
 
 
-@given(default=LINES, closing=LINES)
-def test_whatever_is_written_reads_back_the_same(default: list[str], closing: list[str]) -> None:
-    phrases = Phrases(language="en", scenes={"default": tuple(default), 'odd "name"': ("x",)}, closing=tuple(closing))
+@given(default=LINES, closing=LINES, unreachable=st.just([]) | LINES)
+def test_whatever_is_written_reads_back_the_same(
+    default: list[str], closing: list[str], unreachable: list[str]
+) -> None:
+    scenes = {"default": tuple(default), 'odd "name"': ("x",)}
+    phrases = Phrases(language="en", scenes=scenes, closing=tuple(closing), unreachable=tuple(unreachable))
     try:
         text = written(phrases)
         text.encode()

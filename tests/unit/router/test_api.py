@@ -211,10 +211,15 @@ async def test_the_sdks_models_retrieve_finds_a_route_and_says_what_is_wrong_els
     found = await World().request("GET", "/v1/models/main")
     assert (found.status_code, found.json()["id"], found.json()["object"]) == (200, "main", "model")
     assert await error(World(), "GET", "/v1/models/nobody") == (404, "model_not_found")
-    assert await error(World(), "GET", "/v1/models/") == (404, "model_not_found")
     with_key = {"headers": {"authorization": "Bearer k"}}
     assert await error(World(keys=keys), "GET", "/v1/models/main", **with_key) == (403, "route_forbidden")
     assert await error(World(keys=keys), "GET", "/v1/models/main") == (401, "invalid_api_key")
+
+
+async def test_a_slash_after_the_list_of_models_is_the_list_and_no_route_without_a_name() -> None:
+    keys = Keys({digest("k"): Caller(app="car", routes=None)})
+    assert [m["id"] for m in (await World().request("GET", "/v1/models/")).json()["data"]] == ["main"]
+    assert await error(World(keys=keys), "GET", "/v1/models/") == (401, "invalid_api_key")
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/v1/models", "/metrics", "/openapi.json"])

@@ -11,7 +11,7 @@ from breaker.levels import Level
 from router.policy import RouterPolicy
 from router.rests import RestReason
 from router.topology import WhenDown
-from tests.support.router_world import CATALOG, FakePermit, Says, World, down, looped, until
+from tests.support.router_world import CATALOG, FakePermit, Says, World, down, looped, streamed_text, until
 
 
 async def test_a_chinese_model_name_can_be_read_from_the_headers() -> None:
@@ -67,9 +67,44 @@ async def test_when_every_model_loops_the_client_gets_a_phrase_marked_as_such() 
 
 
 async def test_a_phrase_is_in_the_language_of_the_last_user_message() -> None:
-    world = World({n: [down()] for n in ("a", "a2", "b", "c")})
+    world = World({n: [looped()] for n in ("a", "a2", "b", "c")})
     body = (await world.ask(messages=[{"role": "user", "content": "今天怎么样"}])).json()
     assert body["choices"][0]["message"]["content"] in CATALOG.languages["zh"].scenes["chat"]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    "fault", [Fault.CONNECT_FAILED, Fault.TIMEOUT_TOTAL, Fault.TIMEOUT_FIRST_TEXT, Fault.RATE_LIMITED]
+)
+async def test_nobody_is_asked_for_other_words_when_no_model_gave_a_reply_at_all(fault: Fault, stream: bool) -> None:
+    world = World({n: [down(fault)] for n in ("a", "a2", "b", "c")})
+    response = await world.ask(messages=[{"role": "user", "content": "今天怎么样"}], stream=stream)
+    said = streamed_text(response) if stream else response.json()["choices"][0]["message"]["content"]
+    assert said in CATALOG.languages["zh"].unreachable
+
+
+async def test_the_phrase_of_a_route_whose_models_are_all_out_asks_for_no_other_words() -> None:
+    world = World(levels=dict.fromkeys("abc", Level.OPEN))
+    body = (await world.ask()).json()
+    assert world.asked == [] and body["choices"][0]["message"]["content"] in CATALOG.languages["en"].unreachable
+
+
+@pytest.mark.parametrize("faults", [(looped(), down()), (down(), looped())])
+async def test_one_reply_of_no_use_among_failures_speaks_by_its_scene(faults: tuple[Says, Says]) -> None:
+    world = World({"a": [faults[0]], "b": [faults[1]]}, names=("a", "b"), spares=())
+    body = (await world.ask()).json()
+    assert body["choices"][0]["message"]["content"] in CATALOG.languages["en"].scenes["chat"]
+
+
+@pytest.mark.parametrize("says", [looped(), down()])
+async def test_no_state_is_told_where_no_model_answered(says: Says) -> None:
+    world = World({n: [says] for n in ("a", "a2", "b", "c")})
+    phrase = await world.ask()
+    error = await world.ask(headers={"x-pointsman-fallback": "none"})
+    assert (phrase.status_code, phrase.headers["x-pointsman-model"]) == (200, "")
+    assert error.status_code >= 500
+    assert "x-pointsman-state" not in {*phrase.headers, *error.headers}
+    assert "state" not in phrase.json()["pointsman"]
 
 
 async def test_a_long_clean_head_is_worth_more_than_a_phrase() -> None:

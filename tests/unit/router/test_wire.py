@@ -51,6 +51,12 @@ def test_a_body_that_is_no_json_object_is_a_bad_request(raw: bytes) -> None:
         parse_chat(raw, {})
 
 
+@pytest.mark.parametrize("raw", [b"", b" \r\n"])
+def test_an_empty_body_is_called_empty_and_not_broken_json(raw: bytes) -> None:
+    with pytest.raises(BadRequest, match=r"^the body is empty: send one UTF-8 JSON object$"):
+        parse_chat(raw, {})
+
+
 @pytest.mark.parametrize(
     "headers",
     [
