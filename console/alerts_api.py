@@ -12,6 +12,7 @@ from console.alerts_ports import MATCHERS, AlertRoom, IncidentRow, SilenceAsked
 from console.api import Act, Actor, Line, Reason
 from console.fleet_ports import Audit
 from console.gatekeeper import AdminError, Gate, actor_of
+from console.silencing import running, unmatched
 
 MOST_MINUTES = 30 * 24 * 60.0
 Limit = Annotated[int, Field(ge=1, le=1000)]
@@ -40,6 +41,8 @@ class Hush(Act):
     def _says_what(self) -> "Hush":
         if not self.everything and not any(getattr(self, name) for name in MATCHERS):
             raise ValueError(f"say what to silence: one of {', '.join(MATCHERS)}, or everything: true")
+        if self.everything and (named := [name for name in MATCHERS if getattr(self, name)]):
+            raise ValueError(f"everything: true and {', '.join(named)} say two things: give one of them")
         return self
 
 
@@ -130,8 +133,14 @@ def alert_routes(room: AlertRoom, audit: Audit, gate: Gate) -> APIRouter:
             minutes=hush.minutes,
             starts_at=hush.starts_at,
         )
+        unknown = unmatched(asked, room.known)
+        if "kind" in unknown:
+            raise AdminError(422, "invalid_field", f"kind: one of {', '.join(room.kinds())}, or a glob", "kind")
+        if (here := running(asked, await room.silences())) is not None:
+            told = f"silence {here.id} of {asked.target} by {here.author} runs already: end it to set another time"
+            raise AdminError(409, "silence_runs", told, None)
         await written(who, hush, "silence", asked.target, {"minutes": hush.minutes})
-        return {"silence": asdict(await room.silence(asked))}
+        return {"silence": asdict(await room.silence(asked)), "unknown": unknown}
 
     @routes.post("/silences/{id}/end")
     async def unsilence(id: int, act: Take, who: Operator) -> dict[str, Any]:

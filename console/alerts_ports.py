@@ -141,6 +141,10 @@ class AlertRoom(Protocol):
     """All methods raise breaker.ports.StoreUnavailable."""
 
     def kinds(self) -> Sequence[str]: ...
+    def known(self, field: str) -> Sequence[str] | None:
+        """The names there are now of a field of MATCHERS; None where nobody can tell."""
+        ...
+
     def channel_names(self) -> Sequence[str]: ...
 
     async def incidents(

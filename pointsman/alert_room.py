@@ -1,6 +1,6 @@
 """The console's port over alerts: what the store keeps, with what mutes it now, and a test of each robot."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from starlette.routing import Route
@@ -30,6 +30,7 @@ from monitor.ports import AlertDesk
 from pointsman.assemble import Service
 from pointsman.runbooks import runbook
 from pointsman.telling import Telling
+from router.topology import Topology
 from store.sql_alert_room import SqlAlertRoom, incident_row, silence_row
 from store.sql_notices import SqlNotices
 from store.sql_outbox import SqlOutbox
@@ -48,6 +49,17 @@ class ServiceAlertRoom:
     routing: Routing
     windows: Sequence[Window]
     clock: Clock
+    topology: Callable[[], Topology] | None = None
+    """By which models and scenes are known; None: nobody can tell."""
+
+    def known(self, field: str) -> Sequence[str] | None:
+        if field == "kind":
+            return self.kinds()
+        if self.topology is None:
+            return None
+        here = self.topology()
+        names = {"model": list(here.models), "scene": [route.scene for route in here.routes.values()]}
+        return names.get(field)
 
     def kinds(self) -> Sequence[str]:
         return [kind.value for kind in AlertKind]
@@ -165,6 +177,7 @@ class ServiceAlertRoom:
 def alert_room_of(service: Service, telling: Telling) -> ServiceAlertRoom:
     """The room of this process."""
     alerts, engine = service.settings.alerts, service.engine
+    deps = service.deps
     zone = service.settings.monitor.timezone
     return ServiceAlertRoom(
         store=SqlAlertRoom(engine),
@@ -176,6 +189,7 @@ def alert_room_of(service: Service, telling: Telling) -> ServiceAlertRoom:
         routing=alerts.routing(),
         windows=tuple(window.window(zone) for window in alerts.maintenance),
         clock=service.clock,
+        topology=lambda: deps.topology,
     )
 
 

@@ -20,7 +20,9 @@ from console.csv_out import records
 from console.fleet_ports import AuditTrail
 from console.forms import BadForm, reason_of
 from console.render import moment, pct
+from console.silencing import running, unmatched
 from console.site import Site, Visit, acts, looks
+from console.words import Words
 
 PAGE = 100
 LONGEST_MINUTES = 30 * 24 * 60.0
@@ -84,6 +86,7 @@ class IncidentPages:
             states=STATES,
             kinds=self._room.kinds(),
             silences=silences,
+            silenced=lambda one: silenced(one, visit.words),
             channels=channels,
             sheets={
                 "incidents": records(found, *IncidentRow.__dataclass_fields__),
@@ -147,8 +150,18 @@ class IncidentPages:
         fields = {name: form.text(name, most=128) for name in MATCHERS}
         if not any(fields.values()) and form.raw("everything") != "1":
             raise BadForm("model", "silence_all")
+        if form.raw("everything") == "1" and (named := [name for name in MATCHERS if fields[name]]):
+            told = visit.words("join").join(f"{visit.words(f'field.{name}')} {fields[name]}" for name in named)
+            raise BadForm("everything", "everything_and", named=told)
         minutes = form.number("minutes", least=1, most=LONGEST_MINUTES, default=60.0)
         asked = SilenceAsked(**fields, author=visit.actor, reason=reason_of(form), minutes=minutes, starts_at=None)
+        unknown = unmatched(asked, self._room.known)
+        if "kind" in unknown:
+            raise BadForm("kind", "unknown", known=", ".join(self._room.kinds()))
+        if (here := running(asked, await self._room.silences())) is not None:
+            until = moment(visit.site.clock, here.ends_at)
+            told = visit.words("incidents.runs", what=silenced(here, visit.words), until=until, who=here.author)
+            return visit.problem(409, "problem.silenced", text=told)
         await self._audit.record(
             actor=visit.actor,
             action="silence",
@@ -158,7 +171,7 @@ class IncidentPages:
             role=visit.role.value,
         )
         await self._room.silence(asked)
-        return visit.away("/incidents", said="silenced")
+        return visit.away("/incidents", said="silenced_unknown" if unknown else "silenced")
 
     async def unsilence(self, visit: Visit) -> Response:
         id_ = int(visit.form.number("id", least=1, most=2**31 - 1))
@@ -186,6 +199,19 @@ class IncidentPages:
         )
         said = await self._room.test(channel, visit.actor)
         return visit.page("channel_said.html", channel=channel, answer=said)
+
+
+def silenced(one: SilenceRow, words: Words) -> str:
+    """What a silence is of, each name after the word for what it names."""
+    named = [(name, getattr(one, name)) for name in MATCHERS]
+    said = [
+        words(f"field.{name}")
+        + " "
+        + (words(f"kind.{value}") if name == "kind" and f"kind.{value}" in words else value)
+        for name, value in named
+        if value
+    ]
+    return " · ".join(said) or words("incidents.everything")
 
 
 RATIOS = frozenset({"ratio", "line", "rate", "baseline", "previous", "share", "chance"})

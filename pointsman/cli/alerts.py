@@ -169,7 +169,10 @@ def silence(
 ) -> None:
     """Mute what matches for a while. The end of what was announced is told all the same."""
     body = {"reason": reason, "kind": kind, "model": model, "subject": subject, "scene": scene, "minutes": minutes}
-    made = asked("POST", url, "/admin/silences", token, {**body, "everything": everything, "actor": actor})["silence"]
+    told = asked("POST", url, "/admin/silences", token, {**body, "everything": everything, "actor": actor})
+    made = told["silence"]
+    for name in told.get("unknown", ()):
+        typer.echo(f"pointsman: there is no {name} {body[name]!r} now: look whether it is what you mean", err=True)
     ends = f"`pointsman alerts unsilence {made['id']}` ends it"
     tell(as_json, made, lambda: typer.echo(f"silence {made['id']} until {moment(made['ends_at'])}; {ends}"))
 

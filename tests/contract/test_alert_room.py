@@ -123,6 +123,17 @@ async def test_a_silence_mutes_until_it_is_ended(office: Office) -> None:
     assert len(office.news.robots.received) == 2
 
 
+async def test_an_identical_silence_was_doubled(office: Office) -> None:
+    async with office.as_() as client:
+        body = {"model": "a", "reason": "vendor works on it"}
+        assert (await client.post("/admin/silences", json=body)).json()["unknown"] == []
+        again = await client.post("/admin/silences", json=body)
+        assert (again.status_code, again.json()["error"]["code"]) == (409, "silence_runs")
+        later = await client.post("/admin/silences", json={**body, "starts_at": AT + 7_200})
+        assert later.status_code == 201
+        assert len((await got(client, "/admin/silences"))["silences"]) == 2
+
+
 async def test_a_silence_may_begin_later(office: Office) -> None:
     async with office.as_() as client:
         body = {"everything": True, "reason": "maintenance", "starts_at": AT + 600}
@@ -137,6 +148,10 @@ async def test_a_silence_may_begin_later(office: Office) -> None:
         pytest.param("/admin/silences", {"model": "a"}, 422, "reason", id="says not why"),
         pytest.param("/admin/silences", {"model": "a", "reason": "why", "minutes": 0}, 422, "minutes", id="no time"),
         pytest.param("/admin/silences", {"modle": "a", "reason": "why"}, 422, "modle", id="a typing mistake"),
+        pytest.param(
+            "/admin/silences", {"model": "a", "everything": True, "reason": "why"}, 422, "model", id="two things"
+        ),
+        pytest.param("/admin/silences", {"kind": "transitoin", "reason": "why"}, 422, "transition", id="no such kind"),
         pytest.param("/admin/alerts/A9/ack", {}, 404, "A9", id="no such alert"),
         pytest.param("/admin/alerts/x/ack", {}, 404, "A17", id="no alert's name"),
         pytest.param("/admin/alerts/A99999999999/ack", {}, 404, "A17", id="too large a number"),

@@ -35,6 +35,9 @@ class Room:
     def kinds(self) -> Sequence[str]:
         return ["transition", "gray"]
 
+    def known(self, field: str) -> Sequence[str] | None:
+        return {"kind": self.kinds(), "model": ["alpha", "beta"], "scene": ["qa"]}.get(field)
+
     def channel_names(self) -> Sequence[str]:
         return ["ops"]
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from console.alerts_ports import EventRow
-from tests.support.console_desk import Browser, World
+from console.alerts_ports import EventRow, SilenceRow
+from console.pages.incidents import silenced
+from tests.support.console_desk import WORDS, Browser, World
 from tests.support.console_rooms import Room
 
 
@@ -66,9 +67,52 @@ async def test_silence_names_what_or_everything_and_ends_early() -> None:
         await browser.login("pma-operator", "Li")
         refused = await browser.post("/silences/make", seen_on="/incidents", reason="works", minutes="30")
         assert refused.status_code == 422 and "everything" in refused.text
-        await browser.post("/silences/make", seen_on="/incidents", reason="works", minutes="30", model="alpha")
+        await browser.post("/silences/make", seen_on="/incidents", reason="works", minutes="30", model="beta")
         await browser.post("/silences/end", seen_on="/incidents", id="3")
-    assert room.done == [("silence", 30.0, "Li", "alpha"), ("unsilence", 3, "Li", "")]
+    assert room.done == [("silence", 30.0, "Li", "beta"), ("unsilence", 3, "Li", "")]
+
+
+@pytest.mark.parametrize(
+    ("language", "fields", "status", "parts"),
+    [
+        ("en", {"everything": "1", "model": "beta"}, 422, ("Everything", "Model beta")),
+        ("zh", {"everything": "1", "model": "beta"}, 422, ("全部", "模型 beta")),
+        ("en", {"kind": "transitoin"}, 422, ("Kind: is not one of: transition, gray",)),
+        ("en", {"model": "alpha"}, 409, ("silenced already", "Model alpha", "by Li")),
+        ("zh", {"model": "alpha"}, 409, ("已经在静默中", "模型 alpha", "Li")),
+    ],
+)
+async def test_a_silence_was_taken_that_said_two_things_or_nothing_or_ran_already(
+    language: str, fields: dict[str, str], status: int, parts: tuple[str, ...]
+) -> None:
+    room, world = Room(), World()
+    async with Browser(world, language=language, alerts=room) as browser:
+        await browser.login()
+        answer = await browser.post("/silences/make", seen_on="/incidents", reason="works", minutes="30", **fields)
+    assert answer.status_code == status
+    assert all(part in answer.text for part in parts), answer.text
+    assert room.done == []
+    assert world.acted == []
+
+
+@pytest.mark.parametrize(
+    ("language", "said"), [("en", "nothing that is set up now has that name"), ("zh", "没有这个名字")]
+)
+async def test_a_silence_of_a_model_that_there_is_not_was_taken_without_a_word(language: str, said: str) -> None:
+    async with Browser(World(), language=language, alerts=Room()) as browser:
+        await browser.login()
+        for fields in ({"model": "nobody"}, {"scene": "nowhere"}):
+            answer = await browser.post("/silences/make", seen_on="/incidents", reason="works", **fields)
+            assert said in (await browser.get(answer.headers["location"])).text
+
+
+def test_kind_and_scene_of_a_silence_were_told_in_raw_words_side_by_side() -> None:
+    row = SilenceRow(
+        id=1, state="active", kind="transition", model="", subject="", scene="qa", author="Li", reason="r",
+        starts_at=0.0, ends_at=1.0, ended_by="",
+    )  # fmt: skip
+    assert silenced(row, WORDS["en"]) == "Kind Level moved · Scene qa"
+    assert silenced(row, WORDS["zh"]) == f"类型 {WORDS['zh']('kind.transition')} · 场景 qa"
 
 
 async def test_a_robot_is_tested_and_its_answer_shown() -> None:
