@@ -10,8 +10,6 @@ from router.errors import BadRequest
 
 _EMPTY_BUT = ("tool_calls", "function_call", "refusal", "audio", "reasoning_content")
 """An assistant's message with one of these may have no content."""
-ROLES = ("system", "developer", "user", "assistant", "tool", "function")
-"""Source: OpenAI's API reference. Another one would be read as some vendor's template likes."""
 _INSIDE: Mapping[str, tuple[str, type | tuple[type, ...], str]] = {
     "text": ("text", str, "a string"),
     "refusal": ("refusal", str, "a string"),
@@ -35,8 +33,8 @@ def _check_message(message: Any, param: str) -> None:
     if not isinstance(message, dict):
         raise BadRequest(f"`{param}` must be an object with `role` and `content`", param=param)
     role, content = message.get("role"), message.get("content")
-    if role not in ROLES:
-        raise BadRequest(f"`{param}.role` must be one of: {', '.join(ROLES)}", param=f"{param}.role")
+    if not isinstance(role, str) or not role:
+        raise BadRequest(f"`{param}.role` must be a string such as user, system or assistant", param=f"{param}.role")
     calls = message.get("tool_calls")
     if calls is not None:
         _check_calls(calls, f"{param}.tool_calls")

@@ -94,9 +94,9 @@ class Tale:
             "attempts": len(self.tried) + (model is not None),
             "verdict": self.verdict_word(),
             "fallback": self.fallback,
+            # Of a phrase or an error no model is the one that answered.
+            "state": self.deps.guard.levels().get(name, Level.HEALTHY).value if name else "",
         }
-        if name:  # of a phrase or an error no model is the one that answered
-            out["state"] = self.deps.guard.levels().get(name, Level.HEALTHY).value
         if self.code:
             out["code"] = self.code
         if self.adjusted:
