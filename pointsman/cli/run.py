@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from pointsman.cli.serve import run_to_end, serve
+from pointsman.cli.serve import INTERRUPTED, run_to_end, serve
 from pointsman.demo.children import ChildFailed
 from pointsman.demo.run import config_here, run_demo
 from pointsman.logs import set_up
@@ -25,3 +25,7 @@ def run() -> None:
     except ChildFailed as error:
         typer.echo(f"pointsman: {error}", err=True)
         raise typer.Exit(1) from error
+    except typer.Exit as ended:
+        # Ctrl-C while the demo still starts is as clean an end as later, when the service drains: no error for make to tell.
+        if ended.exit_code != INTERRUPTED:
+            raise

@@ -22,6 +22,8 @@ from pointsman.worker_metrics import share_metrics
 from pointsman.workers import Worker, supervise, worker_of
 
 log = logging.getLogger("pointsman")
+INTERRUPTED = 130
+"""128 + SIGINT, as shells have it: ended by Ctrl-C before there was anything to drain."""
 ConfigOption = typer.Option(DEFAULT_FILE, "--config", "-c", help="The configuration file.")
 
 
@@ -98,7 +100,7 @@ def run_to_end(what: Coroutine[Any, Any, None], *, fast: bool = True) -> None:
         typer.echo(f"pointsman: {error}", err=True)
         raise typer.Exit(1) from error
     except KeyboardInterrupt:
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _loop() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -64,6 +64,29 @@ async def test_it_answers_and_leaves_no_process_behind(tmp_path: Path, number: i
             await process.wait()
 
 
+@pytest.mark.timeout(180)
+async def test_ctrl_c_while_the_demo_starts_was_an_error_to_make(tmp_path: Path) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "pointsman", "run"),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path.cwd())},
+        start_new_session=True,
+    )
+    try:
+        assert process.stdout is not None
+        first = await asyncio.wait_for(process.stdout.readline(), UP_S)
+        assert first.startswith(b"starting the demo")
+        process.send_signal(signal.SIGINT)
+        rest, _ = await asyncio.wait_for(process.communicate(), 90)
+        assert (process.returncode, b"Traceback" in rest) == (0, False), rest
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
 async def _url(process: asyncio.subprocess.Process) -> str:
     assert process.stdout is not None
     said = ""
