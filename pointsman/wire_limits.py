@@ -42,6 +42,8 @@ class LimitedProtocol(HttpToolsProtocol):
         self._expects_head = True
         """The next byte belongs to a head: in one, or between two requests."""
         self._head_bytes = 0
+        self._begun = False
+        """Of a request something is here, and not yet all."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -61,13 +63,15 @@ class LimitedProtocol(HttpToolsProtocol):
             self._head_bytes += len(data)
             if self._head_bytes > MAX_HEAD_BYTES:
                 self._refuse(431, "headers_too_large", _TOO_LARGE)
+        if self._draining:
+            self._end_if_idle()
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(400, "invalid_request", "this is not HTTP/1.1, or breaks its rules")
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self._in_head, self._expects_head, self._head_bytes = True, True, 0
+        self._in_head, self._expects_head, self._head_bytes, self._begun = True, True, 0, True
         self._arm()
 
     def on_headers_complete(self) -> None:
@@ -79,7 +83,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         self._disarm()
-        self._expects_head = True
+        self._expects_head, self._begun = True, False
         super().on_message_complete()
 
     def shutdown(self) -> None:
@@ -88,6 +92,13 @@ class LimitedProtocol(HttpToolsProtocol):
         idle = self.cycle is None or self.cycle.response_complete
         if not (idle and unread(self.transport)):
             super().shutdown()
+
+    def _end_if_idle(self) -> None:
+        """What was unread when the drain began may have been no request: a line break after one is skipped, and nothing follows."""
+        idle = self.cycle is None or self.cycle.response_complete
+        if idle and not self._begun and not self.transport.is_closing() and not unread(self.transport):
+            self._disarm()
+            self.transport.close()
 
     def timeout_keep_alive_handler(self) -> None:
         # Time is up and the next request came in the same turn of the loop: who closes now answers it with a reset.

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 from typing import Any
 
 import pytest
@@ -156,3 +157,48 @@ async def test_what_is_no_http_is_told_in_the_shape_of_every_error() -> None:
 async def test_garbage_behind_a_request_does_not_get_into_the_answer_that_runs() -> None:
     got, closed = await told(GET, b"\x16\x03\x01 hello")
     assert closed and got.count(b"HTTP/1.1 ") == 1
+
+
+ANSWERED = b"ok"
+
+
+async def hello(scope: Any, receive: Any, send: Any) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": ANSWERED})
+
+
+@pytest.mark.parametrize("before", [b"", GET], ids=["new", "kept open"])
+@pytest.mark.parametrize(("rest", "answers"), [(b"", 0), (GET, 1)], ids=["a line break alone", "and a request"])
+async def test_in_a_drain_a_connection_with_a_stray_line_break_ends_and_one_with_a_request_is_answered(
+    before: bytes, rest: bytes, answers: int
+) -> None:
+    config = uvicorn.Config(hello, ws="none", lifespan="off", log_config=None)
+    config.load()
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        wire = Wire()
+        wire._extra["socket"] = ours  # type: ignore[attr-defined]
+        protocol = LimitedProtocol(config, ServerState(), {}, read_s=60.0)
+        protocol.connection_made(wire)
+        if before:
+            await _read(protocol, before)
+        said = wire.sent.count(ANSWERED)
+        theirs.send(b"\r\n")
+        protocol.shutdown()
+        assert not wire.closed, "something is here that nobody has read"
+        if rest:
+            theirs.send(rest)
+        # As the event loop reads: the line break by itself, then what else there is.
+        await _read(protocol, ours.recv(2))
+        assert wire.closed == (not rest)
+        if rest:
+            await _read(protocol, ours.recv(1_000))
+        assert wire.closed and wire.sent.count(ANSWERED) - said == answers
+        assert wire.sent.count(b"connection: close") == answers
+        protocol.connection_lost(None)
+
+
+async def _read(protocol: LimitedProtocol, data: bytes) -> None:
+    protocol.data_received(data)
+    for _ in range(5):
+        await asyncio.sleep(0)
