@@ -6,6 +6,7 @@ the values themselves, which may quote them: of those only the kind is told.
 """
 
 import errno
+import re
 import socket
 
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -62,6 +63,8 @@ ERRNO = {
     errno.ENETUNREACH: "the host cannot be reached: look at the network",
 }
 SAID_CHARS = 300
+_NUMBER = re.compile(r"\[Errno (\d+)\]")
+"""As Python writes an OSError's code, in every language."""
 
 
 def why(error: BaseException) -> str:
@@ -79,4 +82,13 @@ def _known(said: BaseException) -> str | None:
         return SILENT
     if isinstance(said, socket.gaierror):
         return NO_HOST
-    return ERRNO.get(said.errno or 0) if isinstance(said, OSError) else None
+    if not isinstance(said, OSError):
+        return None
+    return ERRNO.get(said.errno or 0) or (_at_several_addresses(said) if said.errno is None else None)
+
+
+def _at_several_addresses(said: OSError) -> str | None:
+    """Of a name with several addresses the event loop tells all failures in one error, which has their codes in its text only."""
+    known = [ERRNO[number] for found in _NUMBER.findall(str(said)) if (number := int(found)) in ERRNO]
+    # One that refuses is there; the others may be of a kind of address that this machine has not.
+    return REFUSED if REFUSED in known else next(iter(known), None)

@@ -1,5 +1,6 @@
 """What people are told when SQL or a disk fails: the cause and what to do, by codes."""
 
+import asyncio
 import errno
 import socket
 import sqlite3
@@ -71,3 +72,25 @@ def test_a_locked_a_read_only_and_a_broken_file_are_told_apart(tmp_path: Path) -
 )
 def test_plain_causes_are_told_plainly(error: Exception, told: str) -> None:
     assert told in why(error)
+
+
+async def test_a_name_whose_two_addresses_refuse_is_told_as_one_that_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = asyncio.get_running_loop()
+    with socket.socket() as one, socket.socket() as two:
+        for silent in (one, two):
+            silent.bind(("127.0.0.1", 0))  # taken, and nobody listens
+
+        async def addresses(*_: object, **__: object) -> list[object]:
+            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", bound.getsockname()) for bound in (one, two)]
+
+        monkeypatch.setattr(loop, "getaddrinfo", addresses)
+        with pytest.raises(OSError, match="Multiple exceptions") as refused:
+            await loop.create_connection(asyncio.Protocol, "db", 5432)
+    assert refused.value.errno is None
+    assert why(refused.value) == "the connection was refused: is it running there?"
+
+
+def test_of_two_addresses_one_that_refuses_says_more_than_one_that_cannot_be_reached() -> None:
+    said = f"Multiple exceptions: [Errno {errno.ENETUNREACH}] away, [Errno {errno.ECONNREFUSED}] refused"
+    assert "refused" in why(OSError(said))
+    assert why(OSError("Multiple exceptions: of no code")) == "Multiple exceptions: of no code"
