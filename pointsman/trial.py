@@ -10,6 +10,8 @@ from base.clock import Clock
 from console.trial_ports import Prober, Told
 
 TOLD = ("model", "attempts", "verdict", "fallback", "state", "code", "request_id")
+WRITTEN_DOWN = frozenset({"internal_error", "shutting_down"})
+"""Errors of a request that was admitted, whose answers tell nothing of attempts: each has its row all the same."""
 
 
 class HttpProber:
@@ -41,6 +43,8 @@ class HttpProber:
                 facts |= _from_headers(answer.headers)
                 if answer.status_code != 200:
                     text, code = _refusal(await answer.aread())
+                    if "attempts" not in facts and code not in WRITTEN_DOWN:
+                        facts["request_id"] = ""  # refused at the door: there is no row behind it
                     yield Told(kind="error", at_ms=at_ms(), text=text, facts={**facts, "code": code})
                     return
                 async for line in answer.aiter_lines():
