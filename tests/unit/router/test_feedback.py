@@ -174,6 +174,10 @@ async def test_what_is_no_object_is_refused(raw: bytes) -> None:
     assert (await Desk().says(raw)).status_code == 400
 
 
+async def test_an_empty_body_is_called_empty() -> None:
+    assert (await Desk().says(b"")).json()["error"]["message"] == "the body is empty: send one UTF-8 JSON object"
+
+
 async def test_only_a_support_key_speaks_as_support() -> None:
     answer = await Desk(answered()).says({**WORD, "source": "support"})
     assert (answer.status_code, answer.json()["error"]["code"]) == (403, "support_forbidden")
