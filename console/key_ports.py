@@ -41,4 +41,7 @@ class KeyRing(Protocol):
         """The key itself, which is never shown again."""
 
     async def revoke(self, id: str) -> bool: ...
+    def required(self) -> bool:
+        """Whether the settings ask for a key though none was ever made; else the first one cuts off who has none."""
+
     def routes(self) -> Sequence[str]: ...

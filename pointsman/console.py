@@ -103,7 +103,9 @@ def operators_app(
         records=SqlRecords(service.engine),
         zone=ZoneInfo(settings.monitor.timezone),
         prober=HttpProber(client, lambda: data_url(service), routes, service.clock),
-        keys=SqlKeyRing(keys=SqlKeys(service.engine), clock=service.clock, known=routes),
+        keys=SqlKeyRing(
+            keys=SqlKeys(service.engine), clock=service.clock, known=routes, asked_for=settings.require_keys
+        ),
         jobs=jobs,
         alerts=others.alerts,
         configuration=others.configuration,
@@ -153,6 +155,10 @@ class SqlKeyRing:
     keys: SqlKeys
     clock: Clock
     known: Callable[[], Sequence[str]]
+    asked_for: bool = False
+
+    def required(self) -> bool:
+        return self.asked_for
 
     def routes(self) -> Sequence[str]:
         return self.known()

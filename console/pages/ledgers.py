@@ -1,6 +1,6 @@
 """The plain tables: who did what (audit log), who may call (keys), what runs by the clock (jobs)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.responses import Response
@@ -9,7 +9,7 @@ from starlette.routing import Route
 from console.access import Role
 from console.csv_out import mappings, records
 from console.fleet_ports import NOT_DONE, Act, AuditTrail
-from console.forms import Form, reason_of
+from console.forms import BadForm, Form, reason_of
 from console.jobs_api import ClockJobs
 from console.key_ports import KeyRing, KeyRow
 from console.site import Site, Visit, acts, looks
@@ -60,10 +60,23 @@ def details_of(details: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def key_routes(site: Site, keys: KeyRing, audit: AuditTrail) -> list[Route]:
-    async def page(visit: Visit, made: str = "", app: str = "") -> Response:
+    def opens(rows: Sequence[KeyRow]) -> bool:
+        """Whether anybody may call, until the first key is made: once there was one, keys are asked for, for good."""
+        return not rows and not keys.required()
+
+    async def page(visit: Visit, made: str = "", app: str = "", was_open: bool = False) -> Response:
         rows = await keys.all()
         sheets = {"keys": records(rows, *KeyRow.__dataclass_fields__)}
-        return visit.page("keys.html", sheets=sheets, rows=rows, routes=keys.routes(), made=made, app=app)
+        return visit.page(
+            "keys.html",
+            sheets=sheets,
+            rows=rows,
+            routes=keys.routes(),
+            made=made,
+            app=app,
+            open=opens(rows),
+            was_open=was_open,
+        )
 
     async def shown(visit: Visit) -> Response:
         return await page(visit)
@@ -81,11 +94,15 @@ def key_routes(site: Site, keys: KeyRing, audit: AuditTrail) -> list[Route]:
             "max_concurrent": _limit(form, "max_concurrent"),
             "support": form.raw("support") == "1",
         }
+        was_open = opens(await keys.all())
+        if was_open and form.raw("cuts_off") != "1":
+            raise BadForm("cuts_off", "confirm")
         await audit.record(
             actor=visit.actor, action="create_key", target=app, reason=reason, details=wanted, role=visit.role.value
         )
         # Shown on this very answer and never again: a redirect would put it into an address.
-        return await page(visit, made=await keys.make(app, by=visit.actor, **wanted), app=app)
+        key = await keys.make(app, by=visit.actor, **wanted)
+        return await page(visit, made=key, app=app, was_open=was_open)
 
     async def revoke(visit: Visit) -> Response:
         id_, reason = visit.form.text("id", least=1, most=64), reason_of(visit.form)

@@ -29,16 +29,19 @@ def create(
 ) -> None:
     """Make a key. It is shown now and never again; only its hash is kept."""
     config = config_or_demo(config)
-    known = settings_or_exit(config).routes
+    settings = settings_or_exit(config)
+    known = settings.routes
     if missing := [r for r in route if r not in known]:
         typer.echo(f"no route named {', '.join(missing)}; known: {', '.join(known)}", err=True)
         raise typer.Exit(2)
     name = name_or_exit("NAME", name)
     now_s = SystemClock().now_s()
 
-    async def make(engine: AsyncEngine) -> tuple[list[AppKey], str]:
+    async def make(engine: AsyncEngine) -> tuple[list[AppKey], bool, str]:
         keys = SqlKeys(engine)
-        others = [key for key in await keys.keys(revoked=False) if key.app == name]
+        # Once there was one, keys are asked for, for good: also when all are revoked.
+        before = await keys.keys(revoked=True)
+        others = [key for key in before if key.app == name and key.revoked_at is None]
         _, made = await keys.create(
             name,
             by="cli",
@@ -49,10 +52,12 @@ def create(
             max_concurrent=concurrent,
             support=support,
         )
-        return others, made
+        return others, not before and not settings.require_keys, made
 
-    others, made = with_sql(config, make)
+    others, first, made = with_sql(config, make)
     typer.echo(made)
+    if first:
+        typer.echo("this is the first key: every caller without a key is refused (401) from now on", err=True)
     if others:
         which = ", ".join(f"{key.id} (ends in {key.hint})" for key in others)
         typer.echo(

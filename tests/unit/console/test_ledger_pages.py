@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pytest
+
 from console.key_ports import KeyRow
 from tests.support.console_desk import Browser, World
 
@@ -15,6 +17,10 @@ KEY = KeyRow(
 class Ring:
     def __init__(self) -> None:
         self.rows, self.made = [KEY], []  # type: ignore[var-annotated]
+        self.asked_for = False
+
+    def required(self) -> bool:
+        return self.asked_for
 
     def routes(self) -> Sequence[str]:
         return ["chat", "qa"]
@@ -122,6 +128,36 @@ async def test_a_key_is_made_shown_once_and_written_down_without_it() -> None:
     (app, limits), (act,) = ring.made[0], world.acted
     assert app == "writer" and limits["routes"] == ["qa"] and limits["per_minute"] == 30 and limits["by"] == "Min"
     assert act.action == "create_key" and "pmk-" not in str(act)
+
+
+@pytest.mark.parametrize(
+    ("language", "before", "after"),
+    [("en", "This is the first key", "This was the first key"), ("zh", "一经创建", "从现在起")],
+)
+async def test_the_first_key_cut_off_every_caller_without_one_and_nothing_said_so(
+    language: str, before: str, after: str
+) -> None:
+    ring, world = Ring(), World()
+    ring.rows = []
+    async with Browser(world, language=language, keys=ring) as browser:
+        await browser.login()
+        assert before in (await browser.get("/keys")).text
+        assert (await browser.post("/keys/make", seen_on="/keys", app="x", reason="because")).status_code == 422
+        assert (ring.made, world.acted) == ([], [])
+        made = await browser.post("/keys/make", seen_on="/keys", app="x", reason="because", cuts_off="1")
+        assert after in made.text
+        ring.rows = [KEY]
+        assert before not in (await browser.get("/keys")).text
+        assert after not in (await browser.post("/keys/make", seen_on="/keys", app="y", reason="because")).text
+
+
+async def test_where_keys_are_asked_for_anyway_the_first_needs_no_confirmation() -> None:
+    ring = Ring()
+    ring.rows, ring.asked_for = [], True
+    async with Browser(World(), keys=ring) as browser:
+        await browser.login()
+        assert "cuts_off" not in (await browser.get("/keys")).text
+        assert "pmk-" in (await browser.post("/keys/make", seen_on="/keys", app="x", reason="because")).text
 
 
 async def test_a_key_needs_an_app_a_known_route_and_an_administrator() -> None:

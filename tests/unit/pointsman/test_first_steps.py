@@ -126,7 +126,8 @@ def test_a_second_key_of_the_same_app_is_made_without_a_word(tmp_path: Path) -> 
     file = settings(tmp_path)
     create = ["keys", "create", "shop", "--config", str(file)]
     first, second = (RUN.invoke(app, create) for _ in range(2))
-    assert first.stderr == "" and len(second.stdout.split()) == 1, "the key alone, for a script to take"
+    assert first.stderr == "this is the first key: every caller without a key is refused (401) from now on\n"
+    assert len(first.stdout.split()) == len(second.stdout.split()) == 1, "the key alone, for a script to take"
     assert (
         "shop has another key that goes on working: " in second.stderr and "pointsman keys revoke ID" in second.stderr
     )

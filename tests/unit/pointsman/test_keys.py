@@ -20,7 +20,10 @@ def said(*arguments: str) -> tuple[int, str]:
 
 
 def test_a_key_is_shown_once_listed_by_its_end_and_revoked(config: str) -> None:
-    code, key = said("create", "shop", "--route", "chat", "--per-minute", "60", "--config", config)
+    code, told = said("create", "shop", "--route", "chat", "--per-minute", "60", "--config", config)
+    key, _, warned = told.partition("\n")
+    assert "first key: every caller without a key is refused" in warned
+    assert "first key" not in said("create", "other", "--config", config)[1]
     assert code == 0
     assert key.startswith("pmk-")
     _, listed = said("list", "--config", config)

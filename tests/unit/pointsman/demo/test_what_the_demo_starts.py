@@ -48,7 +48,8 @@ def test_commands_of_the_readme_found_no_configuration_beside_make_run(command: 
 def test_a_key_of_the_demo_is_made_and_the_demo_named_once(beside: Path) -> None:
     assert RUN.invoke(app, ["migrate", "--config", str(beside)]).exit_code == 0
     made = RUN.invoke(app, ["keys", "create", "shop"])
-    assert (made.exit_code, made.stderr) == (0, SAID)
+    first = "this is the first key: every caller without a key is refused (401) from now on\n"
+    assert (made.exit_code, made.stderr) == (0, SAID + first)
     listed = RUN.invoke(app, ["keys", "list", "--config", str(beside)])
     assert "shop" in listed.stdout and not listed.stderr, "a file that is named is taken without a word"
 
