@@ -12,6 +12,14 @@ from console.fleet_ports import Audit
 from console.gatekeeper import AdminError, Gate, actor_of
 
 
+class JobRefused(Exception):
+    """A run by hand makes no sense now. `why`: a key of the locale below `jobs.`; the message says it in English."""
+
+    def __init__(self, why: str, message: str) -> None:
+        super().__init__(message)
+        self.why = why
+
+
 class ClockJobs(Protocol):
     """All methods raise breaker.ports.StoreUnavailable."""
 
@@ -26,7 +34,7 @@ class ClockJobs(Protocol):
         ...
 
     async def ask(self, name: str, actor: str) -> str:
-        """Ask the leader for a run now; the slot's name."""
+        """Ask the leader for a run now; the slot's name. Raises JobRefused."""
         ...
 
 
@@ -55,6 +63,9 @@ def jobs_routes(jobs: ClockJobs, audit: Audit, gate: Gate) -> APIRouter:
         await audit.record(
             actor=actor, role=who.role.value, action="run_job", target=name, reason=act.reason, details={}
         )
-        return {"job": name, "slot": await jobs.ask(name, actor)}
+        try:
+            return {"job": name, "slot": await jobs.ask(name, actor)}
+        except JobRefused as refused:
+            raise AdminError(409, "job_refused", str(refused), "name") from refused
 
     return routes

@@ -4,13 +4,13 @@ A job goes into `jobs_of`, periodic work of the leader without slots into `ticks
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from base.clock import Clock
-from console.jobs_api import ClockJobs
+from console.jobs_api import ClockJobs, JobRefused
 from monitor.alerts.removed import Named, end_removed
 from monitor.feedback_watch import FeedbackWatch
 from monitor.jobs import Job, JobRun, Run, Tick
@@ -107,6 +107,8 @@ class ScheduledJobs:
     schedule: Schedule
     slots: SqlJobs
     clock: Clock
+    told_of: Callable[[float], Awaitable[object]] | None = None
+    """The night's report that a run at that moment would tell, or None; not given: nobody can tell."""
 
     def names(self) -> Sequence[str]:
         return tuple(self.schedule.jobs)
@@ -131,6 +133,10 @@ class ScheduledJobs:
         return [told(run) for run in await self.slots.last(name, limit=limit)]
 
     async def ask(self, name: str, actor: str) -> str:
+        if name == "report" and self.told_of is not None and not await self.told_of(self.clock.now_s()):
+            raise JobRefused(
+                "no_night", "no night of the last 24 hours has ended with a report: there is nothing to tell yet"
+            )
         return await self.schedule.ask(name, actor)
 
 

@@ -5,6 +5,7 @@ Imported by a process whose role has them; a router alone never loads it.
 
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from starlette.responses import Response
@@ -34,6 +35,7 @@ from pointsman.feedbackwork import anomalies_of
 from pointsman.fleet import SqlAudit
 from pointsman.graywork import grays_of
 from pointsman.monitor_metrics import MonitorCollector, Reader
+from pointsman.reporting import report_of_the_night
 from pointsman.switchwork import FleetSwitches
 from pointsman.telling import Telling, start_telling
 from pointsman.watchwork import KINDS, watched_of
@@ -98,7 +100,12 @@ class Operators:
         audit = Accounted(SqlAudit(log=SqlAdminLog(service.engine), clock=service.clock))
         gate = Gate(self._tokens)
         alerts = alert_room_of(service, telling)
-        jobs = ScheduledJobs(schedule=schedule, slots=SqlJobs(service.engine), clock=service.clock)
+        jobs = ScheduledJobs(
+            schedule=schedule,
+            slots=SqlJobs(service.engine),
+            clock=service.clock,
+            told_of=partial(report_of_the_night, service.engine),
+        )
         switches = FleetSwitches(store=RedisSwitches(service.link), deps=service.deps, clock=service.clock)
         assert self.configuration is not None
         others = Others(

@@ -4,7 +4,9 @@ The report is written when the run ends and told in the morning: two jobs, so th
 """
 
 import logging
+from collections.abc import Mapping
 from datetime import datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncEngine
@@ -73,6 +75,14 @@ def owes_report(evaluate: Cron, slot: Slot) -> bool:
     return slot.by_hand or evaluate.latest(slot.due_at - DAY_S, slot.due_at)[0] is not None
 
 
+async def report_of_the_night(engine: AsyncEngine, at: float) -> Mapping[str, Any] | None:
+    """The document that a report told at `at` would tell; None: no night has ended since a day before. Raises StoreUnavailable."""
+    reports = SqlReports(engine)
+    # By the moment and not by the day: a run that begins before midnight is last night's all the same.
+    fresh = [entry for entry in await reports.reports(2) if entry.at > at - DAY_S]
+    return await reports.report(fresh[0].day) if fresh else None
+
+
 def report_job(service: Service) -> Job:
     """Tells in the morning what the night found."""
     settings = service.settings
@@ -82,10 +92,7 @@ def report_job(service: Service) -> Job:
         if not owes_report(evaluate, slot):
             log.info("report %s: no run was due in the day before", slot.slot)
             return
-        reports = SqlReports(service.engine)
-        # By the moment and not by the day: a run that begins before midnight is last night's all the same.
-        fresh = [entry for entry in await reports.reports(2) if entry.at > slot.due_at - DAY_S]
-        kept = await reports.report(fresh[0].day) if fresh else None
+        kept = await report_of_the_night(service.engine, slot.due_at)
         if kept is None:
             raise ReportMissing("the night's run has not ended, or failed")
         # Its moment is the slot's: a run that died after it was handed in and comes again tells nothing twice.

@@ -10,7 +10,7 @@ from console.access import Role
 from console.csv_out import mappings, records
 from console.fleet_ports import NOT_DONE, Act, AuditTrail
 from console.forms import BadForm, Form, reason_of
-from console.jobs_api import ClockJobs
+from console.jobs_api import ClockJobs, JobRefused
 from console.key_ports import KeyRing, KeyRow
 from console.site import Site, Visit, acts, looks
 
@@ -140,7 +140,10 @@ def job_routes(site: Site, jobs: ClockJobs, audit: AuditTrail) -> list[Route]:
         await audit.record(
             actor=visit.actor, action="run_job", target=name, reason=reason, details={}, role=visit.role.value
         )
-        await jobs.ask(name, visit.actor)
+        try:
+            await jobs.ask(name, visit.actor)
+        except JobRefused as refused:
+            return visit.problem(409, "problem.job", text=visit.words(f"jobs.{refused.why}"))
         return visit.away("/jobs", name=name, said="job_asked")
 
     return [looks(site, "/jobs", page), acts(site, "/jobs/run", run)]

@@ -1,11 +1,13 @@
 """Incidents on the pages: listed, taken, noted, closed, silenced; robots tried."""
 
+from dataclasses import replace
+
 import pytest
 
 from console.alerts_ports import EventRow, SilenceRow
 from console.pages.incidents import silenced
 from tests.support.console_desk import WORDS, Browser, World
-from tests.support.console_rooms import Room
+from tests.support.console_rooms import INCIDENT, Room
 
 
 async def test_an_incident_is_listed_shown_in_words_and_taken() -> None:
@@ -131,3 +133,15 @@ async def test_incidents_are_filtered_and_come_as_csv() -> None:
         assert "A7" in (await browser.get("/incidents?csv=incidents")).text
         assert (await browser.get("/incidents/8")).status_code == 404
     assert room.asked[0] == {"open": False, "model": "alpha", "kind": "gray", "before": 5.0, "limit": 101}
+
+
+@pytest.mark.parametrize(("language", "word"), [("en", "silenced"), ("zh", "已静默")])
+async def test_the_state_of_a_silenced_incident_was_told_twice(language: str, word: str) -> None:
+    room = Room()
+    room.rows = [replace(INCIDENT, state="silenced", muted="silenced")]
+    async with Browser(World(), language=language, alerts=room) as browser:
+        await browser.login()
+        rows = (await browser.get("/incidents", headers={"hx-request": "true"})).text
+        assert rows.count(word) == 1
+        room.rows = [replace(INCIDENT, state="silenced", muted="maintenance")]
+        assert 'class="chip"' in (await browser.get("/incidents", headers={"hx-request": "true"})).text

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from console.jobs_api import JobRefused
 from console.key_ports import KeyRow
 from tests.support.console_desk import Browser, World
 
@@ -40,6 +41,7 @@ class Jobs:
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
         self.state = "failed"
+        self.refuses = False
 
     def names(self) -> Sequence[str]:
         return ["retention"]
@@ -62,6 +64,8 @@ class Jobs:
         ]
 
     async def ask(self, name: str, actor: str) -> str:
+        if self.refuses:
+            raise JobRefused("no_night", "nothing to tell yet")
         self.asked.append((name, actor))
         return "s2"
 
@@ -80,6 +84,19 @@ async def test_a_slot_that_was_missed_is_not_told_as_done() -> None:
             ("new", "new"),
         ):
             assert (await browser.get("/jobs?name=retention")).text.count(f"{said}") >= 2
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "there is nothing to tell yet"), ("zh", "暂时没有可发的日报")])
+async def test_a_report_run_before_the_night_had_ended_failed_with_a_traceback(language: str, said: str) -> None:
+    jobs, world = Jobs(), World()
+    jobs.refuses = True
+    async with Browser(world, language=language, jobs=jobs) as browser:
+        await browser.login()
+        answer = await browser.post("/jobs/run", seen_on="/jobs", name="retention", reason="look")
+    assert answer.status_code == 409
+    assert said in answer.text
+    assert jobs.asked == []
+    assert [act.outcome for act in world.acted] == ["refused"]
 
 
 async def test_the_audit_log_is_sought_by_acts_in_the_reader_s_words() -> None:
