@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,8 @@ JsonOption: bool = typer.Option(
 )
 ADDRESS = "give the operators' address (`admin_listen`, http://127.0.0.1:8081 unless set)"
 TIMEOUT_S = 30
+_SENT = re.compile("[!-~]+")
+"""Signs that a header's value may hold, blanks apart."""
 
 
 class Told(dict[str, Any]):
@@ -75,6 +78,13 @@ def asked(
     given = "--token" if token else f"the environment's {VARIABLE}"
     if not (token := token or os.environ.get(VARIABLE, "")):
         typer.echo(f"pointsman: an admin token is needed: --token or {VARIABLE}", err=True)
+        raise typer.Exit(2)
+    if not _SENT.fullmatch(token):
+        # The client would refuse it as well, with the token in its words.
+        typer.echo(
+            f"pointsman: {given} holds a blank, a line break or another sign that no token has: give the token alone",
+            err=True,
+        )
         raise typer.Exit(2)
     _check_address(url)
     headers = {"authorization": f"Bearer {token}"} | ({"accept-language": language} if language else {})

@@ -38,14 +38,7 @@ def alive(pid: int) -> bool:
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
 async def test_it_answers_and_leaves_no_process_behind(tmp_path: Path, number: int) -> None:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "pointsman", "run"),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(Path.cwd())},
-        start_new_session=True,
-    )
+    process = await _begun(tmp_path)
     try:
         url = await asyncio.wait_for(_url(process), UP_S)
         children = family(process.pid)
@@ -66,14 +59,7 @@ async def test_it_answers_and_leaves_no_process_behind(tmp_path: Path, number: i
 
 @pytest.mark.timeout(180)
 async def test_ctrl_c_while_the_demo_starts_was_an_error_to_make(tmp_path: Path) -> None:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "pointsman", "run"),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(Path.cwd())},
-        start_new_session=True,
-    )
+    process = await _begun(tmp_path)
     try:
         assert process.stdout is not None
         first = await asyncio.wait_for(process.stdout.readline(), UP_S)
@@ -85,6 +71,17 @@ async def test_ctrl_c_while_the_demo_starts_was_an_error_to_make(tmp_path: Path)
         if process.returncode is None:
             process.kill()
             await process.wait()
+
+
+async def _begun(folder: Path) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "pointsman", "run"),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(Path.cwd())},
+        start_new_session=True,
+    )
 
 
 async def _url(process: asyncio.subprocess.Process) -> str:

@@ -157,3 +157,10 @@ def test_make_run_prints_what_pip_has_to_say_of_itself() -> None:
         line for line in makefile.splitlines() if re.search(r"bin/pip .*install|-m pip ", line) and "-qq" not in line
     ]
     assert loud == []
+
+
+@pytest.mark.parametrize("token", ["token)\npma-secret", "pma-secret more", "pma-secret\u200b"])
+def test_a_token_with_a_line_break_is_printed_whole_in_the_error_that_refuses_it(token: str) -> None:
+    told = RUN.invoke(app, ["status", "--url", "http://127.0.0.1:9"], env={"POINTSMAN_ADMIN_TOKEN": token})
+    assert told.exit_code == 2 and "POINTSMAN_ADMIN_TOKEN holds a blank" in told.stderr
+    assert "secret" not in told.output
